@@ -1,9 +1,9 @@
 # advice: predictions of sonde advise for programs with a known fix, against the measured gain of the fix
 source "$(dirname "$0")/lib.bash"
 
-# Two predictions: the estimate T / (T - f), and the bound, all time within the function that holds it. They are those of the
-# first finding, by the median of some recordings of `slow`; what the fix brings is the median, over rounds that run both in
-# turn, of wall time slow ÷ fixed.
+# There are two predictions: the estimate T / (T - f), and the bound, which is all time within the surrounding function.
+# Both are taken from the first finding, as the median over some recordings of `slow`. The measured gain is the median
+# of wall time slow ÷ fixed, over interleaved rounds.
 rounds=$(n 9 5)
 recordings=$(n 3 1)
 examples=$programs/../examples
@@ -18,11 +18,11 @@ command_of() {
 	fi
 }
 
-# Ceilings of this machine, by which some are judged.
+# Ceilings of this machine, on which some findings depend.
 "$SONDE" roofline --measure >&2 || true
 
-# predict NAME OPTIONS: keeps the shares of the span that the first finding says could be saved, and at most, and its rule in
-# NAME.rule.
+# predict NAME OPTIONS: keeps the shares of the span that the first finding estimates as savings, and as the most that
+# could be saved; its rule is in NAME.rule.
 predict() {
 	local options=() command
 	[ "$2" = - ] || read -ra options <<<"$2"

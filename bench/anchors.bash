@@ -1,5 +1,5 @@
-# anchors.bash: the tools that sonde is measured beside, as the distribution packages them. Each can be missing or be
-# forbidden here: *_missing prints why, and nothing when the tool works.
+# anchors.bash: the tools that sonde is compared with, as packaged by the distribution. Each can be missing or forbidden
+# here: *_missing prints the reason, and nothing if the tool works.
 
 perf_missing() {
 	command -v perf >/dev/null || { echo "perf is not installed"; return; }
@@ -7,7 +7,7 @@ perf_missing() {
 		echo "perf record does not work here"
 }
 
-# perf_roots FILE: of the samples of a perf.data, the per cent whose stack reaches the start of the thread.
+# perf_roots FILE: the percentage of the samples in a perf.data whose stack reaches the start of the thread.
 perf_roots() {
 	timeout 300 perf script --no-inline -F ip,sym -i "$1" | awk '
 		NF == 0 { all += seen; whole += seen && root; seen = root = 0; next }

@@ -1,7 +1,8 @@
 # compare: how often sonde bench reports a change where there is none, and how often it finds a change of 2 %
 source "$(dirname "$0")/lib.bash"
 
-# Some 5 ms of work: twenty pairs are a fifth of a second. Of the slower one more, since starting is not what is slower.
+# Some 5 ms of work: twenty pairs take a fifth of a second. Comparisons with a slower command use more work, because the
+# start of a command does not get slower.
 work_rounds=4000000
 slower_rounds=16000000
 same=$(n 1000 20)

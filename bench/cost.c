@@ -1,11 +1,11 @@
-/* cost.c: runs a command and appends what it cost to a file.
+/* cost.c: runs a command and appends its cost to a file.
  *
  *	cost FILE COMMAND…
  *
- * One line a run: wall seconds, CPU seconds (user and system), peak RSS in bytes, minor page faults. The CPU time is
- * that of the command and of every descendant that was waited for, as wait4(2) adds them up: a recorder that runs its
- * target is counted with it. `cost A recorder cost B target` therefore gives the target's own cost in B, and the
- * recorder's by subtraction.
+ * It appends one line per run: wall seconds, CPU seconds (user and system), peak RSS in bytes, minor page faults. The
+ * CPU time is that of the command and of every descendant that was waited for, as wait4(2) adds them up: a recorder
+ * that runs its target is counted with it. `cost A recorder cost B target` therefore gives the target's own cost in B,
+ * and the recorder's by subtraction.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
-/* cuda_decode.c: cuda_decode N: seconds that decoding N records of CUPTI's kernels takes on one core, without telling
- * them; and the same again with a record of the call that launched each.
+/* cuda_decode.c: cuda_decode N: prints how many seconds decoding N of CUPTI's kernel records takes on one core, without
+ * reporting them; then the same with an additional record of each launching call.
  *
- * As a training loop has them: 40 kernels in turn, with names as templates have, 12 streams, buffers of 4 MB.
+ * The records are like those of a training loop: 40 kernels in turn, with names like those of templates, 12 streams,
+ * buffers of 4 MB.
  */
 #include <stdint.h>
 #include <stdio.h>

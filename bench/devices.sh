@@ -11,7 +11,7 @@ done
 judge "1 M kernel records of CUPTI decoded" kernels s "–" "≤ 0.1 s" "<=" 0.1 "one core; 40 kernels with names of 200 bytes, alternating, 12 streams"
 info "the same, with a record of the call that launched each" calls s "–" "2 M records"
 
-# A kernel that does next to nothing, put into a queue: what the call takes with a recorder beyond what it takes alone.
+# A kernel that does next to nothing is put into a queue: measures how much longer the call takes with a recorder.
 opencl=$programs/opencl_queues
 if [ -x "$opencl" ] && "$opencl" many 10 >/dev/null 2>&1; then
 	kernels=$(n 20000 2000)
@@ -30,7 +30,7 @@ else
 	row "OpenCL, enqueuing a kernel" "–" "–" "≤ 2 µs" unavailable "no OpenCL implementation: pocl-opencl-icd"
 fi
 
-# Not there: a device and PyTorch, in one run against no profiler and against PyTorch's own.
+# Not available here: a device with PyTorch, compared in one run with no profiler and with PyTorch's own.
 for bar in "kernels 2" "api 5"; do
 	row "CUDA, a training loop, level ${bar% *}: overhead" "–" "–" "≤ ${bar#* } %" unavailable "no CUDA GPU (docs/GPU.md)"
 done

@@ -7,7 +7,8 @@ samples=$(n 1000000 100000)
 size=$(calc "1000000 / $samples")
 no_perf=$(perf_missing)
 
-# As bench/million.sh: sonde itself, reporting, multiplied; once with a section more, so that there is a difference.
+# As in bench/million.sh, sonde itself is recorded while it reports, and the recording is multiplied; one side has an
+# additional section, so that there is a difference.
 "$SONDE" record -q -f -F 1 --no-symbols --on-full block -o zones.sonde -- "$programs/streams" machine "$(n 3000000 300000)" >&2
 record() { # FILE COMMANDS
 	"$SONDE" record -q -f -F 10000 -o real.sonde -- sh -c "for i in 1 2 3; do $2; done >/dev/null" >&2

@@ -11,7 +11,7 @@ if [ "$(df --output=avail -B 1000000 "$work" | tail -n 1)" -lt "$(n 6000 500)" ]
 fi
 
 # One compilation unit with much debug information, linked many times under names of its own: debug information is per
-# unit, so that the module is as large as a program of that many units.
+# unit, so the module is as large as a program with that many units.
 say "making the module"
 awk -v functions="$functions" 'BEGIN {
 	for (i = 0; i < functions; i++) {

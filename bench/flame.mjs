@@ -8,7 +8,7 @@ import { launch, until } from "../tests/ui/lib.mjs";
 const [browserPath, html, scratch] = process.argv.slice(2);
 const FRAMES = 100000, ROUNDS = 60;
 
-/* Each round another frame is under the pointer, zoomed, or looked for, so that all is drawn again. */
+/* In each round, another frame is under the pointer, zoomed, or searched for, so that everything is drawn again. */
 async function rounds(page, how) {
 	return page.evaluate(async ([how, count]) => {
 		const canvas = document.querySelector("canvas"), context = canvas.getContext("2d"), box = canvas.getBoundingClientRect(), times = [];

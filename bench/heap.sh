@@ -45,7 +45,7 @@ make_json() {
 	}'
 }
 
-# Long texts between short ones, as documents have; heaptrack costs there what the anchors say of it.
+# Long texts between short ones, as in documents; the anchors show heaptrack's overhead for this program.
 make_documents() {
 	awk -v rows="$1" 'BEGIN {
 		printf "["
@@ -91,7 +91,7 @@ P
 names=(loop g++ jq sqlite3 python3)
 declare -A missing=() title=([loop]="malloc/free, 10 frames deep" [g++]="g++ (cc1plus), a large file" [jq]="jq, a large file"
 	[sqlite3]="sqlite3" [python3]="python3, JSON by malloc")
-# The program's own time, and with the recorder's, at most; of the sampled mode.
+# Limits for the sampled mode: the program's own time, and that time together with the recorder's.
 declare -A own=([loop]=2.6 [g++]=1.20 [jq]=1.10 [sqlite3]=1.55 [python3]=1.18)
 declare -A total=([loop]=4.5 [g++]=1.35 [jq]=1.35 [sqlite3]=1.9 [python3]=1.5)
 [ -n "$compiler" ] || missing[g++]="g++ is not installed"
@@ -217,7 +217,7 @@ judge "malloc/free, 10 frames deep: sampled, a pair" pair.sampled ns "alone $(te
 
 # --- memory does not grow with events -----------------------------------------------------------------------------------
 
-# A tenth of the events, then all of them, with 100,000 live blocks.
+# First a tenth of the events, then all of them, with 100,000 live blocks.
 pairs=$(n 25000000 1000000)
 for ((i = 0; i < $(n 3 1); i++)); do
 	say "memory, round $((i + 1))"

@@ -1,4 +1,5 @@
-/* heap_count.c: preloaded: counts what is allocated and freed, and does nothing else: what standing there costs. */
+/* heap_count.c: preloaded: counts what is allocated and freed, and does nothing else, to measure the cost of
+ * interposing alone. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -2,8 +2,9 @@
  *
  *	heap-loop PAIRS [LIVE]
  *
- * Each pair is a malloc and a free of 16 to 128 bytes, called through ten functions that do nothing else. Without LIVE
- * the block that was allocated is freed; else LIVE blocks are alive, and one of them in no order is freed and replaced.
+ * Each pair is a malloc and a free of 16 to 128 bytes, called through ten functions that do nothing else. Without LIVE,
+ * the block that was allocated is freed. With LIVE, LIVE blocks are alive, and a random one of them is freed and
+ * replaced.
  */
 #include <stdint.h>
 #include <stdio.h>

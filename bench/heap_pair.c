@@ -1,10 +1,10 @@
-/* heap_pair.c: a loop that gives blocks out and back, to be run alone and under a recorder of allocations.
+/* heap_pair.c: a loop that allocates and frees blocks, to be run alone and under a recorder of allocations.
  *
  *	heap_pair PAIRS [DEPTH]   prints the program's own CPU time for a malloc/free pair, in ns
  *
- * Each pair is made DEPTH calls deep (10 when it is not given; 0: in the loop itself), by calls that are made anew for
- * each pair, as programs do. A recorder in another process is not part of the time; what waits for it is, as far as it
- * costs CPU.
+ * Each pair is made DEPTH calls deep (default 10; 0: in the loop itself), by calls that are made anew for each pair, as
+ * in programs. The time does not include a recorder in another process; waiting for it is included as far as it costs
+ * CPU time.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@ if ! "$SONDE" import -q -o probe.sonde - <<<'[{"ph":"X","name":"a","pid":1,"tid"
 	exit 0
 fi
 
-# The same bytes each time: operators of four threads in one another, kernels on a stream, arguments.
+# The same bytes each time: nested operators in four threads, kernels on a stream, arguments.
 say "writing $size_mb MB"
 python3 - "$size_mb" >trace.json <<'PYTHON'
 import sys

@@ -4,8 +4,8 @@
 #   figure <tab> ours <tab> anchor <tab> bar <tab> met|missed|unavailable|info <tab> why
 #
 # A figure is the median of interleaved runs with min–max in brackets; an anchor is measured in the same run. Nothing
-# else may go to standard output; what goes to standard error stands in the log. SONDE and BENCH_PROGRAMS name what is
-# measured, BENCH_QUICK=1 asks for few short runs.
+# else may go to standard output; standard error goes to the log. SONDE and BENCH_PROGRAMS name what is measured;
+# BENCH_QUICK=1 requests few short runs.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 : "${SONDE:?scripts/bench sets it}" "${BENCH_PROGRAMS:?}" "${BENCH_LOG:?}" "${BENCH_QUICK:=0}"
@@ -53,7 +53,7 @@ sqlite_query="WITH RECURSIVE c(x) AS (VALUES(1) UNION ALL SELECT x + 1 FROM c WH
 
 # --- what programs work on -------------------------------------------------------------------------------------------
 
-# Words in an order that repeats and does not.
+# Words in an order that partly repeats.
 make_text() {
 	awk -v bytes="$1" 'BEGIN {
 		split("the of and to in is that for it with as was on be by at this have from or had not are but", word, " ")
@@ -88,8 +88,8 @@ make_source() {
 
 # --- figures ----------------------------------------------------------------------------------------------------------
 
-# keep KEY [VALUE…]: adds values to a series, from standard input when none is given. What could not be measured (empty,
-# or divided by nothing) is left out.
+# keep KEY [VALUE…]: adds values to a series, from standard input if none is given. Values that could not be measured
+# (empty, or divided by 0) are left out.
 keep() {
 	local key=$1
 	shift
@@ -129,7 +129,7 @@ row() {
 	printf '%s\n' "$*"
 }
 
-# judge FIGURE KEY UNIT ANCHOR BAR OPERATOR LIMIT [WHY]: a row; met when the median holds against the limit.
+# judge FIGURE KEY UNIT ANCHOR BAR OPERATOR LIMIT [WHY]: prints a row; it is met if the median satisfies the limit.
 judge() {
 	local verdict=missed
 	if ! has "$2"; then
@@ -164,7 +164,8 @@ cost_of() {
 	awk -v c="${column[$2]}" '{ print $c }' "$work/cost.$1"
 }
 
-# paired SERIES KEY KEY FIELD EXPRESSION: a value a round out of two commands' costs a and b in that round.
+# paired SERIES KEY KEY FIELD EXPRESSION: one value per round, computed from the costs a and b of two commands in that
+# round.
 paired() {
 	[ -s "$work/cost.$2" ] && [ -s "$work/cost.$3" ] || return 0
 	paste <(cost_of "$2" "$4") <(cost_of "$3" "$4") |

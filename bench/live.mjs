@@ -1,4 +1,5 @@
-/* live.mjs: keeps a page of a run open for so many seconds: live.mjs CHROMIUM URL SECONDS. Says when it is shown. */
+/* live.mjs: keeps a page of a run open for SECONDS: live.mjs CHROMIUM URL SECONDS. Prints a message once the page is
+ * shown. */
 import { createRequire } from "node:module";
 
 const [executablePath, url, seconds] = process.argv.slice(2);

@@ -7,7 +7,7 @@ figure="a live page of a program that sleeps" bar="≤ 1 % of a core"
 seconds=$(n 30 10)
 ticks=$(getconf CLK_TCK)
 
-# spent PID…: CPU seconds of processes, with what they waited for.
+# spent PID…: CPU seconds of these processes together.
 spent() {
 	local pid
 	for pid; do
@@ -15,7 +15,7 @@ spent() {
 	done | awk -v ticks="$ticks" '{ all += $12 + $13 } END { printf "%.6f", all / ticks }'
 }
 
-# family PID: it and what descends from it.
+# family PID: the process and its descendants.
 family() {
 	local pid
 	echo "$1"
@@ -34,7 +34,7 @@ done
 url=$(grep -m 1 '^http' said)
 recorder=$(pgrep -P $server)
 
-# over KEY PID…: percent of a core, in so many seconds.
+# over KEY PID…: CPU use in percent of a core, over some seconds.
 over() {
 	local key=$1 before
 	shift

@@ -1,7 +1,7 @@
 /* machine.c: a stack machine that interprets recursive Fibonacci numbers, and sorts and hashes in library routines.
  *
- * A zone for every call of the interpreted program, and one for every routine, as somebody would instrument an
- * interpreter: many short zones of uneven length, some long ones, a depth that changes all the time.
+ * Every call of the interpreted program has a zone, and so has every routine, as somebody would instrument an
+ * interpreter: there are many short zones of uneven length and some long ones, at a depth that changes all the time.
  */
 #include "machine.h"
 

@@ -7,7 +7,7 @@ samples=$(n 1000000 100000)
 size=$(calc "1000000 / $samples")
 no_perf=$(perf_missing)
 
-# The program is sonde itself, reporting: a build of ours, optimised, with debug information.
+# The program is sonde itself while it reports: an optimised build of our own, with debug information.
 "$SONDE" record -q -f -F 1 --no-symbols --on-full block -o zones.sonde -- "$programs/streams" machine "$(n 3000000 300000)" >&2
 reporting=(sh -c "for i in 1 2 3; do '$SONDE' report --section zones -f json zones.sonde; '$SONDE' export -f chrome -o - zones.sonde; done
 	>/dev/null")

@@ -1,9 +1,9 @@
-/* multiply.c: makes a recording with many CPU samples out of a real one.
+/* multiply.c: makes a recording with many CPU samples from a real recording.
  *
  *	multiply FROM TO SAMPLES
  *
- * Everything but the samples is copied as it is, except for SYMBOL records, which are left out: whoever reads the copy
- * has to look every symbol up. The chunks of samples are written again and again, each time later by the length of the
+ * Everything but the samples is copied as it is, except for SYMBOL records, which are left out: a reader of the copy
+ * has to look up every symbol. The chunks of samples are written again and again, each time later by the length of the
  * run, until there are SAMPLES of them. Their columns are relative to the chunk's time, so no body has to be decoded.
  */
 #include <errno.h>

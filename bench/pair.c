@@ -1,13 +1,14 @@
 /* pair.c: what a pair of calls adds to a loop, in ns.
  *
- *	pair ROUNDS COUNT        prints the page faults, then a line a turn: each loop's ns added to its base loop
+ *	pair ROUNDS COUNT        prints the page faults, then a line per turn: the ns that each loop adds to its base
+ *	                         loop
  *	pair --stops NAME        runs that loop 100 and then 300 times between three stops, for `steps`
  *
- * PAIR_LOOPS, given by the build, lists the loops; the first line names them. Figures on one line are of one turn, in
- * which every loop and its base run once, every other time in reverse: a change of the machine's speed reaches all of
- * them, and what a loop takes more than another is the difference on the line. A turn is short, so that few are hit by
- * something else that runs. After TURNS turns comes a rest until what was recorded has been drained: a ring that is
- * full is another benchmark. Nothing is printed meanwhile.
+ * PAIR_LOOPS, given by the build, lists the loops; the first line names them. The figures on one line are of one turn,
+ * in which every loop and its base run once, in reverse order every other time: a change of the machine's speed affects
+ * all of them, and the difference between two figures on a line is the extra time of one loop. A turn is short, so that
+ * other programs disturb few turns. After TURNS turns, the program rests until what was recorded has been drained: a
+ * full ring would be another benchmark. Nothing is printed meanwhile.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* pair.h: loops whose cost a pair of calls is measured, one file each (pair_NAME.c), and compared in one process. */
+/* pair.h: loops whose cost per pair of calls is measured and compared in one process; each has its own file
+ * (pair_NAME.c). */
 #ifndef SONDE_BENCH_PAIR_H
 #define SONDE_BENCH_PAIR_H
 

@@ -1,4 +1,4 @@
-/* pair_histogram.c: pseudo-random values of 1 ns to 1 s, and the same recorded into a histogram. */
+/* pair_histogram.c: pseudo-random values of 1 ns to 1 s, and the same values recorded into a histogram. */
 #include <sonde/sonde.h>
 
 #include "pair.h"

@@ -1,5 +1,5 @@
 /* pair_uftrace.c: a call of a function that the compiler instruments, which is what uftrace records; and the same call
- * of one that it does not. */
+ * of a function that it does not instrument. */
 #include "pair.h"
 
 __attribute__((noinline, no_instrument_function)) static void plain(uint64_t i)

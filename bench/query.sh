@@ -12,7 +12,7 @@ if ! "$SONDE" query -q zones.sonde 'SELECT 1' >&2; then
 	exit 0
 fi
 
-# ask KEY SQL: seconds of process start to end. `scan` is for ten million zones; sums take what they take.
+# ask KEY SQL: seconds of process start to end. `scan` is scaled to ten million zones; the time of sums is not scaled.
 ask() {
 	cost "$1" "$SONDE" query -q -f csv zones.sonde "$2"
 	keep "$1" "$(calc "$(cost_of "$1" wall | tail -n 1) * ${3:-1}")"

@@ -2,9 +2,9 @@
  *
  *	split CYCLE_US SECONDS main|thread
  *
- * The cycle follows the clock, not the work, so that a sampler with the same period stays in lockstep with it. Time in
- * which the thread did not run (two readings of the counter far apart) is not counted, so that the shares of CPU time
- * are exact on a busy machine too.
+ * The cycle follows the clock, not the work, so that a sampler with the same period stays in lockstep with the cycle.
+ * Time in which the thread did not run (two readings of the counter far apart) is not counted, so that the shares of
+ * CPU time are exact on a busy machine too.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -136,7 +136,7 @@ record() {
 	reasons "$key.sonde" >>"$work/reasons.$key"
 }
 
-# A line a reason: samples, then the reason.
+# One line per reason: the number of samples, then the reason.
 reasons() {
 	"$SONDE" query -f csv "$1" "SELECT status, count(*) AS samples FROM samples GROUP BY status" |
 		awk -F, 'NR > 1 && !/not sampled|of the same program/ { n = $NF; sub(/,[^,]*$/, ""); gsub(/"/, ""); print n "\t" $0 }'

@@ -2,8 +2,8 @@
  *
  *	steps COMMAND…     prints a line for each stretch between two stops
  *
- * Exact, and needs no hardware counters, which virtual machines often lack. Only the first thread is stepped. A stretch
- * holds what raise(3) itself executes too: the difference of two stretches is free of it.
+ * The count is exact, and needs no hardware counters, which virtual machines often lack. Only the first thread is
+ * stepped. A stretch also contains the instructions of raise(3) itself; the difference of two stretches does not.
  */
 #include <errno.h>
 #include <signal.h>

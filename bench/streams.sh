@@ -7,14 +7,15 @@ zones=$(n 2000000 100000)
 load_zones=$(n 10000000 1000000)
 burst=100000 # of LTTng and uftrace, which lose what comes faster than they write
 
-# record FILE ARGUMENTS…: makes zones under a recorder that may block but not lose; prints "zones threads seconds".
+# record FILE ARGUMENTS…: makes zones under a recorder that may block the program but lose nothing; prints "zones
+# threads seconds".
 record() {
 	local file=$1
 	shift
 	"$SONDE" record -q -f -F 1 --no-symbols --on-full block -o "$file" -- "$programs/streams" "$@"
 }
 
-# absent FILE MADE: a sentence when not every zone that was made is in the recording.
+# absent FILE MADE: prints a sentence if not every zone that was made is in the recording.
 absent() {
 	local there
 	there=$(metric "$1" zones.count)

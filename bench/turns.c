@@ -3,7 +3,7 @@
  *
  *	turns TURNS PAIRS
  *
- * Each thread has a number of turns, and works for a microsecond in each. Nearly every turn blocks.
+ * Each thread has TURNS turns, and works for a microsecond in each of them. Nearly every turn blocks.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -23,8 +23,8 @@ stop() {
 	rm view.pid
 }
 
-# ask KEY MOVES: asks as a page does, over one connection; keeps KEY.quick and KEY.whole in ms: tiles of all lanes of
-# zones at 2000 pixels, over MOVES places at each of 9 scales, first in little time and then whole.
+# ask KEY MOVES: sends requests like a page, over one connection; keeps KEY.quick and KEY.whole in ms: tiles of all
+# lanes of zones at 2000 pixels, at MOVES positions at each of 9 scales, first with a time limit and then complete.
 ask() {
 	python3 - "$address" "$2" "$work/series.$1" <<-'PYTHON'
 		import http.client, json, random, sys, time

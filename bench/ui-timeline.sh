@@ -27,12 +27,13 @@ look() {
 	done <measured
 }
 
-# of NAME ZONES-PER-THREAD: records four threads, a begin and an end a zone.
+# of NAME ZONES-PER-THREAD: records four threads; each zone has a begin and an end.
 of() {
 	"$SONDE" record -q -f --on-full block -o "$1.sonde" -- "$programs/streams" nested "$2" 4 >&2
 }
 
-# serve NAME: its address in $address. A server is new each time, so that the first question is measured, too.
+# serve NAME: starts a server; its address is in $address. Each run has a new server, so that the first request is
+# measured, too.
 serve() {
 	"$SONDE" view -q -n --port 0 "$1.sonde" >"$1.url" &
 	echo $! >server.pid

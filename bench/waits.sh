@@ -3,7 +3,7 @@ source "$(dirname "$0")/lib.bash"
 
 rounds=$(n 15 3)
 
-# round KIND COUNT: a run alone and one recorded; what is added is the difference of their fastest parts.
+# round KIND COUNT: a run alone and a recorded run; the overhead is the difference of their fastest parts.
 round() {
 	local alone recorded
 	alone=$("$programs/wait_pair" "$1" "$2")
@@ -16,7 +16,7 @@ for ((i = 0; i < rounds; i++)); do
 	round lock "$(n 40000000 4000000)"
 	round read "$(n 1000000 200000)"
 done
-# What the first record costs: the process connects, and asks for what its stacks are walked by.
+# The cost of the first record: the process connects, and requests its unwind tables.
 for ((i = 0; i < rounds; i++)); do
 	cost first.off "$SONDE" record -q -f -F 1 -o off.sonde -- sleep 0.01
 	cost first.on "$SONDE" record -q -f -F 1 --threads -o on.sonde -- sleep 0.01
@@ -24,7 +24,7 @@ done
 paired first.wall first.on first.off wall "1000 * (a - b)"
 paired first.cpu first.on first.off cpu "1000 * (a - b)"
 
-# What short processes cost: a shell's loop, alone and recorded in turn.
+# The cost of short processes: a shell's loop, alone and recorded, interleaved.
 many=$(n 500 50)
 # start KEY COMMAND OPTION…: a process that ends at once, under a recorder with these options.
 start() {

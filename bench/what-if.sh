@@ -5,7 +5,7 @@ rounds=$(n 7 2)
 critical=$programs/critical
 more=$(n 4 1) # how much longer than the quick runs
 
-# NAME|part|as recorded|with half of its work|what it is. Of `turns` both threads do the part.
+# NAME|part|as recorded|with half of its work|what it is. In `turns`, both threads run the part.
 cases=(
 	"join|thread=second|join 50 $((200 * more))|join 50 $((100 * more))|two threads, one of them the longer"
 	"join shifts|thread=second|join $((160 * more)) $((200 * more))|join $((160 * more)) $((100 * more))|the other thread is the longer then"
@@ -48,7 +48,7 @@ for ((i = 0; i < rounds; i++)); do
 	done
 done
 
-# off SERIES: per cent that the median is from what it should be.
+# off SERIES: by how many per cent the median differs from the expected value.
 off() {
 	awk -v x="$(median "$1")" 'BEGIN { print 100 * (x > 1 ? x - 1 : 1 - x) }'
 }

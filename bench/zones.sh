@@ -5,8 +5,8 @@ source "$repo/bench/anchors.bash"
 rounds=$(n 101 11)
 pairs=100000 # a round is shorter than what the rings hold
 
-# take PREFIX: keeps what `pair` prints: page faults, and the loops as series PREFIX.loop; PREFIX.over is what a zone
-# takes more than the floor in the same turn.
+# take PREFIX: keeps what `pair` prints: page faults, and the loops as series PREFIX.loop; PREFIX.over is the time of a
+# zone beyond the floor in the same turn.
 take() {
 	awk -F '\t' -v to="$work/series.$1." '
 		NR == 1 { print $2 >>(to "faults"); next }

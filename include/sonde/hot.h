@@ -4,8 +4,8 @@
  * with one instruction, so that a signal handler that interrupts it gets a word of its own; then the event stores time
  * and site in its word. All other cases (not started, paused, chunk full, forked, cycle counter unavailable, site
  * without an id) appear as a limit of 0, a cursor at its limit, or a sum that overflows; they go to sonde_hot_slow(),
- * which returns the reservation. While nothing is recorded an event costs one test that falls through: the rest of the
- * code is moved out of line.
+ * which returns the reservation. While nothing is recorded, an event costs one test that falls through: all other code
+ * is moved out of line.
  */
 #ifndef SONDE_SONDE_H
 #include <sonde/sonde.h> /* sonde.h includes this file where it is needed */

@@ -8,15 +8,15 @@
  *	}
  *
  * Run the program under `sonde record`, or with SONDE_OUT=name, or call sonde_start("x.sonde"); otherwise every call
- * costs a load and a branch. With -DSONDE_DISABLE everything compiles to nothing. C99 (GNU or Clang attributes) and
+ * costs a load and a branch. With -DSONDE_DISABLE, everything compiles to nothing. C99 (GNU or Clang attributes) and
  * C++11 or later; Linux on x86-64 and AArch64, disabled elsewhere. Link with -lsonde.
  *
  * Threads: every function may be called from any thread, and zones, counters and instant events from signal handlers
- * too. No function takes a lock, allocates with malloc or changes errno. After a thread's first event no function makes
- * a system call, except once per 64 KB of events, in sonde_snapshot(), and in the functions under "queries" and
+ * too. No function takes a lock, allocates with malloc or changes errno. After a thread's first event, no function
+ * makes a system call, except once per 64 KB of events, in sonde_snapshot(), and in the functions under "queries" and
  * "control". A child made by fork() records on its own. Names passed to macros must be string literals; names passed to
- * functions are copied. Times are in nanoseconds. Functions that return int return 0 (or a count) or one of
- * enum sonde_code.
+ * functions are copied. Times are in nanoseconds. Functions that return int return 0 (or a count) or one of enum
+ * sonde_code.
  *
  * Sandboxes (seccomp): record something in each thread before the filter is installed, and allow futex, fstat,
  * newfstatat, sendto and madvise, which are called when 64 KB of events or a ring are full. Threads started later also
@@ -112,8 +112,8 @@ SONDE_CALL(uint64_t, sonde_lost(void), 0)
 
 /* --- by name: for names that are not literals; slower than the macros below by a hash of the name ----------------- */
 
-/* Begins and ends a zone. The name of an end must be that of the zone that this thread began last with sonde_begin();
- * otherwise the result is SONDE_ERR_MISMATCH, nothing ends, and the recording counts the mismatch. */
+/* Begins and ends a zone. An end must name the zone that this thread began last with sonde_begin(); otherwise, the
+ * result is SONDE_ERR_MISMATCH, nothing ends, and the recording counts the mismatch. */
 SONDE_CALL(int, sonde_begin(const char *name), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_end(const char *name), SONDE_ERR_OFF)
 /* Runs work(context) inside a zone. */
@@ -144,7 +144,7 @@ SONDE_CALL(int, sonde_counter_add(const char *name, uint64_t amount), SONDE_ERR_
 SONDE_CALL(int, sonde_gauge_set(const char *name, double value), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_histogram_record(const char *name, uint64_t value), SONDE_ERR_OFF)
 /* An operation that may begin in one thread and end in another; `id` is chosen by the caller and unique while the span
- * is open. Begins and ends are matched when the recording is read: unmatched ends are counted there. */
+ * is open. Begins and ends are matched when the recording is read, and unmatched ends are counted then. */
 SONDE_CALL(int, sonde_span_begin(const char *name, uint64_t id), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_span_end(uint64_t id), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_span_arg_text(uint64_t id, const char *key, const char *value), SONDE_ERR_OFF)
@@ -204,10 +204,10 @@ struct sonde_pool_stats {
 	uint64_t allocated_b, allocations; /* everything allocated since recording began */
 };
 
-/* Current and peak live memory of a pool, from all calls of sonde_alloc() and sonde_free() in any thread before this
- * one; SONDE_ERR_UNKNOWN for an unknown name. NULL: malloc and related functions, known only under `sonde record`:
- * exact with --heap=full, else estimated (SONDE_ERR_UNKNOWN before the first sample). The figures of a forked child
- * start at 0. */
+/* Current and peak live memory of a pool, from all calls of sonde_alloc() and sonde_free() that any thread made before
+ * this query; SONDE_ERR_UNKNOWN for an unknown name. NULL: malloc and related functions, known only under `sonde
+ * record`: exact with --heap=full, else estimated (SONDE_ERR_UNKNOWN before the first sample). The figures of a forked
+ * child start at 0. */
 SONDE_CALL(int, sonde_pool_stats_of(const char *name, struct sonde_pool_stats *out), SONDE_ERR_OFF)
 
 /* --- profilers: named timers with immediate results, whether or not a recording is active --------------------------

@@ -1,11 +1,11 @@
 /* columns.h: typed access to cells of sections: the compiler checks column names and units.
  *
  * For each section of columns.def there is a struct with a member for each of its columns. The member's type states
- * what the cells contain: nanoseconds, bytes, a count, text, a label. So a misspelt column, a column of another section,
- * and nanoseconds read as bytes do not compile. A label is a text that stands for the value of an enum: the value is
- * read instead of the text, and cannot be compared with the values of another enum. The columns are looked up once, by
- * sonde_columns_read(); reading a cell then compares no names. Absent cells, and columns that are missing from the
- * section of this report, read as NAN, "", or no value of the enum.
+ * what the cells contain: nanoseconds, bytes, a count, text, a label. So a misspelt column, a column of another
+ * section, and nanoseconds read as bytes do not compile. A label is a text that stands for the value of an enum: the
+ * value is read instead of the text, and cannot be compared with the values of another enum. The columns are looked
+ * up once, by sonde_columns_read(); reading a cell then compares no names. Absent cells, and columns that are missing
+ * from the section of this report, read as NAN, "", or no value of the enum.
  *
  *	const struct sonde_columns_waits *waits = &columns->waits;
  *	for (size_t i = 0; i < waits->of.rows; i++)
@@ -45,7 +45,7 @@ struct sonde_column_at_joules {
 struct sonde_column_at_id {
 	int at;
 };
-struct sonde_column_at_number { /* without a unit, or with one named in the key */
+struct sonde_column_at_number { /* without a unit, or with a unit that the key names */
 	int at;
 };
 
@@ -59,8 +59,9 @@ struct sonde_columns_rows {
 	struct sonde_columns_##section { \
 		struct sonde_columns_rows of;
 #define SONDE_COLUMN(kind, key) struct sonde_column_at_##kind key;
-/* `value` is never set: it has the type of the values. A pointer, because enums of sonde/device.h are not complete
- * here: that header and session/recorded.h define the same names, so only the files that need it include it, last. */
+/* `value` is never set: it only carries the type of the values. It is a pointer, because the enums of sonde/device.h
+ * are not complete here. That header and session/recorded.h define the same names, so only files that need
+ * sonde/device.h include it, as their last header. */
 #define SONDE_COLUMN_LABEL(type, key) \
 	struct {                      \
 		int at;               \
@@ -96,7 +97,7 @@ struct sonde_columns {
 void sonde_columns_read(struct sonde_columns *out, const struct sonde_report *report);
 
 #define sonde_column_text(view, row, key) sonde_columns_text(&(view)->of, (row), (view)->key)
-/* The value of a label; one that its enum does not have if the cell has none. */
+/* The value of a label; if the cell has none, a value that the enum does not have. */
 #define sonde_column_label(view, row, key) \
 	((__typeof__(*(view)->key.value))sonde_columns_label(&(view)->of, (row), (view)->key.at))
 /* For people; never compared. */

@@ -2,9 +2,9 @@
  *
  * The kernel reuses tids, and many threads may have the same name: a number or name selects all threads that have it.
  *
- * Which part of a recording passes, tracks and formats take is one struct sonde_selection (session/session.h): a range
- * of time and a set of threads. It has no processes, because no option selects them (SQL does, with WHERE), and need
- * not: the set can hold the threads of a process. A --process would find them here, as --thread does.
+ * One struct sonde_selection (session/session.h) states which part of a recording is read by passes, tracks and
+ * formats: a range of time and a set of threads. It has no processes, because no option selects processes (SQL does,
+ * with WHERE). The set could hold the threads of a process: an option --process would find them here, as --thread does.
  */
 #ifndef SONDE_ANALYZE_SELECTION_H
 #define SONDE_ANALYZE_SELECTION_H

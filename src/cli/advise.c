@@ -1,4 +1,4 @@
-/* advise.c: `sonde advise`: what to fix first in a recorded run, what that would save, and how much faster the run
+/* advise.c: `sonde advise`: what to fix first in a recorded run, what the fix would save, and how much faster the run
  * would be if parts of it were faster. */
 #include <stddef.h>
 #include <stdio.h>

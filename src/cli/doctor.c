@@ -1,7 +1,7 @@
 /* doctor.c: `sonde doctor`: what can be recorded here, what cannot, and the smallest change that would help.
  *
- * First every source's own probe, then the checks of common/checks.c. All formats except text are the report's; text is
- * written here, because a table would cut the important messages. Red means that nothing can be recorded.
+ * It runs every source's own probe, and then the checks of common/checks.c. All formats except text are the report's;
+ * text is written here, because a table would cut the important messages. Red means that nothing can be recorded.
  */
 #include <limits.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* query_print.c: prints the rows of a query: as a table for people, in other formats for programs as the rows arrive.
  *
- * A table's columns are as wide as their contents, so its rows are buffered: TEXT_ROWS of them, the rest is only
- * counted. CSV follows DuckDB and others: names of columns, values verbatim, NULL as empty and an empty text as quotes.
- * JSON numbers are exact within the precision of doubles; bytes are hexadecimal, as X'…', as in SQL.
+ * A table's columns are as wide as their contents, so its rows are buffered, at most TEXT_ROWS of them; further rows
+ * are only counted. CSV follows DuckDB and others: names of columns, values verbatim, NULL as empty and an empty text
+ * as quotes. JSON numbers are exact within the precision of doubles; bytes are hexadecimal, as X'…', as in SQL.
  */
 #include "cli/query_print.h"
 

@@ -1,8 +1,8 @@
 /* view.c: `sonde view`: serves a recording as a web page from this machine.
  *
  * The page is served until a signal arrives; signals are blocked before any thread starts, and received here. A pass
- * being computed at that moment cannot be interrupted: nothing that it does outlives the process, so the process simply
- * exits.
+ * that is being computed at that moment cannot be interrupted. Nothing that it does outlives the process, so the
+ * process simply exits.
  */
 #include <limits.h>
 #include <stdio.h>

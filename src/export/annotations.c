@@ -1,5 +1,5 @@
-/* annotations.c: one reading of the events and two sorts; then a merge with each thread's zones. Marks that a thread
- * has passed, but no zone has taken yet, form a linked stack. */
+/* annotations.c: reads the events once, sorts them twice, and then merges them with each thread's zones. Marks that a
+ * thread has passed, but no zone has taken yet, form a linked stack. */
 #include "export/annotations.h"
 
 #include <errno.h>
@@ -166,8 +166,8 @@ void sonde_annotations_zone(struct sonde_annotations *annotations, const struct 
 	sonde_args_close(&annotations->args);
 }
 
-/* Whether a row goes on with a span, by an event of a type. Rows of one id are in time order: a begin, its arguments,
- * an end; the id may then be reused. */
+/* True if row `at` continues the span of `begin`, with an event of this type. Rows of one id are in time order: a
+ * begin, its arguments, an end; the id may then be reused. */
 static int goes_on(const struct sonde_annotations *annotations, size_t at, const struct sonde_mark *begin,
 		   uint16_t type)
 {

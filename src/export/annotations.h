@@ -48,12 +48,12 @@ void sonde_annotations_fini(struct sonde_annotations *annotations);
 struct sonde_mark_zone {
 	uint32_t thread, site, depth;
 	uint64_t start_ns, end_ns, self_ns;
-	int is_unfinished, is_wanted;  /* `said` is filled only if wanted */
+	int is_unfinished, is_wanted;  /* annotations->args are filled only if wanted */
 	char name[SONDE_TRACK_TEXT_B]; /* given at run time; "" = the site's */
 };
 
-/* A zone of a batch. Call it for all zones, wanted or not: those of a thread come in the order in which they end, so
- * the innermost zone takes its own marks before the enclosing ones. */
+/* A zone of a batch. Call it for all zones, wanted or not: the zones of a thread come in the order in which they end,
+ * so the innermost zone takes its own marks before the enclosing zones take theirs. */
 void sonde_annotations_zone(struct sonde_annotations *annotations, const struct sonde_selection *selection,
 			    const struct sonde_batch *batch, size_t i, struct sonde_mark_zone *out);
 
@@ -61,7 +61,7 @@ struct sonde_mark_span {
 	const struct sonde_mark *begin, *end; /* end NULL: still open at the end of the recording */
 };
 
-/* The next wanted span from row *at of `spans` on, and its `said`; 0 at the end. */
+/* Finds the next wanted span from row *at of `spans` on, and fills annotations->args; 0 at the end. */
 int sonde_annotations_span(struct sonde_annotations *annotations, const struct sonde_selection *selection, size_t *at,
 			   struct sonde_mark_span *out);
 

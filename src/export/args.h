@@ -11,7 +11,7 @@
 #include "tracks/text.h"
 #include "tracks/tracks.h"
 
-enum { SONDE_ARGS_MAX = 32, SONDE_ARGS_WORKS = 3 }; /* arguments of one zone or span; more are dropped */
+enum { SONDE_ARGS_MAX = 32, SONDE_ARGS_WORKS = 3 }; /* arguments of one zone or span; further ones are dropped */
 enum { SONDE_ARGS_OWN_B = 256 };                    /* capacity for one of our keys */
 
 struct sonde_args {

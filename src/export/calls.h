@@ -23,7 +23,7 @@ struct sonde_calls {
 	uint64_t least_ns;      /* omitted calls were shorter than this; 0 = none were omitted */
 };
 
-/* Call i of a batch, cut to `range`, without `given_…`. 0: not selected, or not a wait of its thread. */
+/* Call i of a batch, cut to `range`, without given_ns and given_by. 0: not selected, or not a wait of its thread. */
 int sonde_call_take(struct sonde_call *out, const struct sonde_selection *range, const struct sonde_batch *batch,
 		    size_t i);
 

@@ -1,4 +1,4 @@
-/* drain_state.h: state of the read side of a pool that drain.c, drain_zones.c and drain_events.c share. */
+/* drain_state.h: state of the read side of a pool that drain_round.c, drain_zones.c and drain_events.c share. */
 #ifndef SONDE_FOLD_DRAIN_STATE_H
 #define SONDE_FOLD_DRAIN_STATE_H
 

@@ -42,7 +42,7 @@ static inline uint8_t sonde_heap_life_code(unsigned class, unsigned temporary)
 	return (uint8_t)(class | temporary * SONDE_HEAP_TEMPORARY);
 }
 
-/* SITE of a form; `before`: that of the form before it, 0 for the first. */
+/* SITE of a form; `before`: the site of the previous form, 0 for the first form. */
 static inline uint8_t *sonde_heap_put_site(uint8_t *at, uint32_t site, uint32_t before)
 {
 	return sonde_varint_put(at, sonde_varint_zigzag((int64_t)site - (int64_t)before));
@@ -60,7 +60,7 @@ static inline uint8_t *sonde_heap_put_run(uint8_t *at, uint32_t thread, uint64_t
 	return sonde_varint_put(sonde_varint_put(at, thread), count);
 }
 
-/* TIME of every time_every-th event; `last_ns`: the one before, time_min_ns for the first. */
+/* TIME of every time_every-th event; `last_ns`: the previous such time, time_min_ns for the first. */
 static inline uint8_t *sonde_heap_put_time(uint8_t *at, uint64_t time_ns, uint64_t last_ns)
 {
 	return sonde_varint_put(at, time_ns - last_ns);

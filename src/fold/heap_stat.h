@@ -11,8 +11,8 @@
 #define SONDE_HEAP_STAT_LEAST_B 7u
 #define SONDE_HEAP_STAT_MOST_B (7u * SONDE_VARINT_MAX_B + 2u * sizeof(double))
 
-/* `site`: that of the previous row, 0 for the first. Needs SONDE_HEAP_STAT_MOST_B free bytes; returns the end of the
- * row. */
+/* `site`: the site of the previous row, 0 for the first row. Needs SONDE_HEAP_STAT_MOST_B free bytes; returns the end
+ * of the row. */
 static inline uint8_t *sonde_heap_stat_put(uint8_t *at, const struct sonde_heap_stat *stat, uint32_t site, int sampled)
 {
 	at = sonde_varint_put(at, sonde_varint_zigzag((int64_t)stat->site - (int64_t)site));

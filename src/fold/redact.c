@@ -2,9 +2,9 @@
  * specific programs take as a secret is in redact.def.
  *
  * A word is an option, an assignment, a header or a text. A text with blanks is treated as a shell line, so that the
- * argument of `sh -c` is redacted too; its words may be shell lines again. A value in it that the shell has yet to
- * expand ($X) is not a secret. In doubt the value of a name that says "password" is removed: losing a harmless value is
- * better than leaking a password in a file that is shared.
+ * argument of `sh -c` is redacted too; its words may be shell lines again. A value in such a line that the shell has
+ * yet to expand ($X) is not a secret. If in doubt, the value of a name that says "password" is removed: losing a
+ * harmless value is better than leaking a password in a file that is shared.
  */
 #include "fold/redact.h"
 
@@ -42,14 +42,14 @@ static const struct program {
 #undef SONDE_SECRET
 };
 
-/* All their names, so that a word that is none is passed over at once. */
+/* The names of all these programs, so that any other word is skipped at once. */
 static const char program_names[] = " "
 #define SONDE_SECRET(names, subcommand, option, how, separator) names " "
 #include "fold/redact.def"
 #undef SONDE_SECRET
     ;
 
-/* Options whose value is the name of something, even if it is also that of a program: docker run --name mongo. */
+/* Options whose value is a name of something else, even if a program has the same name: docker run --name mongo. */
 static const char *const naming[] = {"-u",         "-U",     "-h",        "--user",          "--username",     "--name",
 				     "--hostname", "--host", "--network", "--network-alias", "--project-name", NULL};
 

@@ -19,7 +19,7 @@ static const struct sonde_secret_name names[] = {
 static const char *const harmless[] = {"no",  "ask",     "show",   "print",  "use",     "with",
 				       "has", "without", "prompt", "enable", "disable", NULL};
 
-/* The same, of tokens only: --eos-token, --max-new-token. */
+/* The same, for tokens only: --eos-token, --max-new-token. */
 static const char *const harmless_tokens[] = {"eos",   "bos", "pad", "unk", "sep", "cls", "mask", "stop", "next",
 					      "start", "end", "max", "min", "num", "per", "new",  NULL};
 

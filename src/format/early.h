@@ -7,8 +7,8 @@
  * or moved to rings of its own. Words are as in rings, with two more records:
  *
  * COPY: op; number << 32 | number of stack words that follow; pc, sp, fp of the caller; end address of the copied stack
- * range; the stack from sp up to where it equals the previous copy. The recorder unwinds it, then clears all but the
- * record's head; calls refer to it as they do to a STACK.
+ * range; the stack from sp up to where it equals the previous copy. The recorder unwinds the stack, then clears
+ * everything but the record's head; calls refer to a COPY as they do to a STACK.
  *
  * MAPPING: op; path_b << 32 | build_id_b; start, end, offset in the file; the build-id in three words; the path in
  * words, without a NUL. It precedes the COPYs with addresses in it.

@@ -1,4 +1,4 @@
-/* event.h: variable-length events: what a ring carries besides zone begins and ends, and what EVENTS chunks contain.
+/* event.h: variable-length events. A ring carries them besides zone begins and ends; EVENTS chunks consist of them.
  *
  * An event starts with a struct sonde_event and has `words` × 8 bytes in all, aligned to 8. In a ring, `time` is in the
  * ring's clock (cycles or ns) and `site` is the process's own site id; in a file both are already converted to the

@@ -19,8 +19,9 @@
  *   GIVE           op, then pool, then address: free to a pool
  *
  * KEPT, MAP, UNMAP, TAKE and GIVE have the time of the record before them. Pools are numbered per process, from 1. A
- * free is stamped before the allocator is called, an allocation afterwards: in the order of timestamps no block is
- * allocated before its previous owner has freed it. Each thread writes its own chunks. Stacks are numbered per process.
+ * free gets its timestamp before the allocator is called, an allocation gets its timestamp afterwards: so, in the order
+ * of timestamps, no block is allocated before its previous owner has freed it. Each thread writes its own chunks.
+ * Stacks are numbered per process.
  */
 #ifndef SONDE_FORMAT_HEAP_H
 #define SONDE_FORMAT_HEAP_H

@@ -105,7 +105,7 @@ enum sonde_heap_leak {
 	SONDE_HEAP_UNREACHABLE = 1, /* leaked: unreachable when the process ended */
 	SONDE_HEAP_REACHABLE = 2,
 	SONDE_HEAP_NOT_KNOWN = 3, /* reachability was not checked */
-	SONDE_HEAP_INDIRECT = 4,  /* the part of the unreachable ones that other unreachable blocks point to */
+	SONDE_HEAP_INDIRECT = 4,  /* the part of unreachable blocks that other unreachable blocks point to */
 };
 
 /* The reason in a light recording. */

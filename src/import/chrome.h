@@ -88,7 +88,7 @@ struct sonde_chrome_profile {
 	int64_t time_ns;      /* time of its last sample */
 };
 
-/* Counters of what was not imported. */
+/* Counts of what was not imported. */
 struct sonde_chrome_counts {
 	uint64_t events, unclosed, unopened, flows, unknown, timeless, endless, objects, args, long_args, clipped,
 	    overlaps, deep, unordered, names, samples, idle;

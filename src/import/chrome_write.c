@@ -235,7 +235,7 @@ static void slice_put(struct write *write, const struct sonde_chrome_row *row)
 	write->levels[write->depth++] = (struct level){.end_ns = end_ns, .args = row->args, .cursor_ns = start_ns};
 }
 
-/* Of slices with equal start and end the outermost must be added first: if the file lists slices by end time, that is
+/* Of slices with equal start and end, the outermost must be added first: if the file lists slices by end time, that is
  * the last one. */
 static void same_flush(struct write *write)
 {

@@ -1,8 +1,8 @@
 /* infos.c: merges INFO records: values common to all parts are kept, others are stored with the number of their part.
  *
  * "KEY" applies to the new recording as a whole: it is the value of all parts, or the result of a rule below. A key
- * without a rule whose values differ is stored for each part, as "merged.N.KEY". Thus no report mistakes the value of
- * one machine for that of all, and a file can be merged again (inputs.c reads the keys back).
+ * without a rule whose values differ is stored for each part, as "merged.N.KEY". Thus, no report mistakes the value of
+ * one machine for the value of all machines, and a file can be merged again (inputs.c reads the keys back).
  */
 #include <inttypes.h>
 #include <stdio.h>

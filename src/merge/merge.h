@@ -1,7 +1,7 @@
 /* merge.h: merges several recordings into one file on a common clock, which is read like any other recording.
  *
  * Recordings of one machine and boot share a clock. Others are aligned by their wall clocks or as the caller chooses.
- * Nothing is counted twice: if two recordings contain the same process at the same time the merge is refused, and
+ * Nothing is counted twice: if two recordings contain the same process at the same time, the merge is refused, and
  * overlapping system-wide data of a machine is taken from only one of them.
  */
 #ifndef SONDE_MERGE_MERGE_H

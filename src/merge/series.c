@@ -2,8 +2,8 @@
  * input that covers it longest.
  *
  * A machine's counters continue from one recording to the next, so they stay one series. Energy meters do not, because
- * they may have been reset; nor do control groups, which may differ. With several machines, each has its own series,
- * "cpu.user@HOST", which no report mistakes for system-wide values. Meters are distinguished by object,
+ * they may have been reset; nor do control groups, which may differ. If there are several machines, each has its own
+ * series, "cpu.user@HOST", which no report mistakes for system-wide values. Meters are distinguished by object,
  * "package-0@HOST", so energy adds up.
  */
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* tables.c: writes table rows as records of the new file; their ids follow those of the previous recordings.
  *
- * Only strings and source locations that are equal in several recordings are shared, so that a zone of several ranks is
- * one row in a report. Everything else stays separate: a process, thread or heap belongs to one recording.
+ * Only strings and source locations that are equal in several recordings are shared, so that a zone that occurs in
+ * several ranks is one row in a report. Everything else stays separate: a process, thread or heap belongs to one
+ * recording.
  */
 #include <errno.h>
 #include <stdlib.h>

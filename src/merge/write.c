@@ -2,8 +2,8 @@
  *
  * Modules, stacks and strings are interned again, as by a recorder; ids of processes, threads, heaps and objects follow
  * those of the previous recordings. Events are read once, one chunk of each recording at a time, so memory is that of
- * the tables. The rejected alternative, a session over several files, would have burdened every reader and every figure
- * with the distinction.
+ * the tables. Rejected: a session over several files, because every reader and every figure would have to distinguish
+ * the files.
  */
 #include "merge/merge.h"
 

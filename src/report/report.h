@@ -90,7 +90,7 @@ enum sonde_action_kind {
 	SONDE_ACTION_THREAD,   /* select a thread: "--thread" */
 	SONDE_ACTION_FUNCTION, /* select a function: "--focus NAME" */
 	SONDE_ACTION_SECTION,  /* show another section: "--section heaps" */
-	SONDE_ACTION_METRIC,   /* show the call tree by another metric: "--metric left" */
+	SONDE_ACTION_METRIC,   /* show the call tree by another metric: "--metric live-at-exit" */
 	SONDE_ACTION_HEAP,     /* select a kind of heap: "by --heap-of" */
 	SONDE_ACTION_PROCESS,  /* select the process whose heap is drawn */
 	SONDE_ACTION_KINDS
@@ -115,7 +115,7 @@ struct sonde_section {
 	struct sonde_table table;
 	struct sonde_tree tree;
 	struct sonde_note *notes;
-	const char *recorded; /* was its data recorded? "yes", "in part", "no"; NULL = depends on no single kind */
+	const char *recorded; /* whether its data was recorded: "yes", "in part", "no"; NULL = no single kind */
 	const char *missing;  /* why it was not, or not fully; NULL with "yes" */
 	struct sonde_section *next;
 };

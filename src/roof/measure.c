@@ -2,9 +2,10 @@
  *
  * All single-thread figures are measured first, then all team figures. Each runs ten times for 30 ms, interleaved, so
  * that disturbances hit all of them alike, and the best run counts: nothing makes a loop faster than the machine, but
- * much makes it slower. The working set of a cache level is half of that cache (of a thread's share of it), because a
- * program never has all of it; for L3 it is four times L2 if that is less, because the rest belongs to others; for DRAM
- * it is twelve times the last-level cache, so that each array of a triad is four times as large as that cache.
+ * much makes it slower. The working set of a cache level is half of that cache (or of a thread's share of it), because
+ * a program never has all of the cache. For L3, it is four times the size of L2 if that is less, because the remainder
+ * belongs to others. For DRAM, it is twelve times the size of the last-level cache, so that each array of a triad is
+ * four times as large as that cache.
  */
 #include "roof/measure.h"
 

@@ -1,7 +1,7 @@
 /* find.c: finds listening sockets by name in /proc/net/unix, and their owners through the descriptors of processes.
  *
- * All users see the names, so connecting to every match would also contact other users' recorders, which refuse and
- * count that. Only sockets held by a process of our own user are taken.
+ * All users see the names, so connecting to every match would also contact other users' recorders, which refuse the
+ * connection and count it. Only sockets held by a process of our own user are taken.
  */
 #include "run/find.h"
 

@@ -2,10 +2,10 @@
  *
  * A chunk is taken by clearing its bit with a single atomic AND: there is no list, so neither a dying thread nor a
  * hostile one can break it. If no chunk is free, the drainer is notified once (the doorbell word keeps threads from
- * repeating it). While the pool may still grow, the thread waits up to 10 ms, for its first chunks up to 100 ms. Then
- * the policy decides: give up, take the thread's own oldest chunk, or wait as long as the drainer lives. Events of the
- * program's own pools wait where others give up, just like allocations, because heap totals with gaps are wrong; but
- * only once.
+ * repeating it). While the pool may still grow, the thread waits up to 10 ms (up to 100 ms for its first chunks). Then
+ * the policy decides: give up, take the thread's own oldest chunk, or wait as long as the drainer lives. Where other
+ * events are given up, events of the program's own pools wait, just like allocations, because heap totals with gaps are
+ * wrong; but they wait only once.
  */
 #include <errno.h>
 #include <linux/futex.h>

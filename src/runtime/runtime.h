@@ -115,9 +115,9 @@ struct sonde_thread {
 	_Atomic uint32_t in_use;
 	struct sonde_ring_pool *pool; /* owner of the chunks below */
 	struct sonde_chain zones;
-	/* Words reserved by interrupted events outside any chunk. Until those events reach the slow path the limit
-	 * stays 0, or such an event could find itself below the limit of a chunk that a handler has taken in the
-	 * meantime. If a handler never returns to the event (siglongjmp), the limit stays 0 for good. */
+	/* Words reserved by interrupted events outside any chunk. Until those events reach the slow path, the limit
+	 * stays 0; otherwise, such an event could find itself below the limit of a chunk that a handler has taken in
+	 * the meantime. If a handler never returns to the event (siglongjmp), the limit stays 0 for good. */
 	uint64_t beyond;
 	struct sonde_chain events;
 	uint64_t event_cursor;

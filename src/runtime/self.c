@@ -2,7 +2,7 @@
  *
  * Uses the same rings and the same read side as under the recorder; only the sink differs (sink.h). The drain thread
  * blocks all signals and wakes every 20 ms, or when a thread finds the pool full. `lock` serialises it with queries,
- * starts and stops; `control` serialises starts and stops; no event takes either.
+ * starts and stops; `control` serialises starts and stops; no event takes either lock.
  *
  * Memory is mapped for the first recording and reused by later ones, never unmapped: one span for the drain side, and
  * two pools used alternately. Threads may still read the previous recording's pool or write a last word to it; by the

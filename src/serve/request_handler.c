@@ -24,7 +24,7 @@ struct request {
 	struct MHD_Connection *connection;
 	char *target;         /* as received: the path, cut off at its "?" */
 	char *key;            /* the same, uncut */
-	int begun, requested; /* asked: the worker has or had this request */
+	int begun, requested; /* requested: the worker has or had this request */
 	int is_kept;          /* the answer may be cached */
 	int is_bytes;         /* the answer is not JSON */
 	int fd;

@@ -63,7 +63,7 @@ int sonde_worker_new(struct sonde_worker **out, size_t most)
 	pthread_mutex_init(&worker->mutex, NULL);
 	pthread_condattr_t attributes;
 	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* whoever sets the time changes no deadline */
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* setting the wall clock changes no deadline */
 	pthread_cond_init(&worker->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
 	int code = pthread_create(&worker->thread, NULL, work_on, worker);

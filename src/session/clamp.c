@@ -1,8 +1,8 @@
 /* clamp.c: sets references to missing rows to 0 (clamp.h), using the reference type of each field in
  * format/records.def.
  *
- * Reference fields of a table's rows have the same names as those of its record. The id of a row is one of them; it is
- * always valid.
+ * Reference fields of a table's rows have the same names as those of its record. The row's own id is one of these
+ * references; it is always valid.
  */
 #include "session/clamp.h"
 

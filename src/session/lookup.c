@@ -1,8 +1,8 @@
 /* lookup.c: batches the unresolved addresses of a module and asks symbol/ for all of them at once.
  *
- * The recorder writes SYMBOL records when it closes the file; this look-up serves recordings that were cut off or made
- * without symbols. A file of another build would silently give wrong names, so it must match the recorded build-id or,
- * without one, be older than the recording. Kernel symbols are used only if the machine has not rebooted since.
+ * The recorder writes SYMBOL records when it closes the file; this look-up serves recordings that are truncated or were
+ * made without symbols. A file of another build would silently give wrong names, so it must match the recorded build-id
+ * or, without one, be older than the recording. Kernel symbols are used only if the machine has not rebooted since.
  */
 #include "session/lookup.h"
 

@@ -87,8 +87,8 @@ static void settle_events(struct sonde_session *session)
 		run->first_event_ns = run->last_event_ns;
 }
 
-/* The end time of a file that was cut off: its last event or, if in the file, the exit of the command, because the
- * kernel's CPU time extends to it. */
+/* The end time of a truncated file: its last event or, if in the file, the exit of the command, because the kernel's
+ * CPU time extends to it. */
 static uint64_t last_known_ns(const struct sonde_session *session)
 {
 	const struct sonde_run *run = &session->run;

@@ -22,7 +22,7 @@ struct sonde_session;
 /* Which part of a recording; all zero: the whole. */
 struct sonde_selection {
 	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC; to_ns is not included, 0 = to the end */
-	const uint8_t *thread;   /* by thread id: not 0 = selected; NULL = all. Of heaps: who allocated a block */
+	const uint8_t *thread;   /* by thread id: not 0 = selected; NULL = all. Heaps: the allocating threads */
 };
 
 /* Whether an event at this time and of this thread is selected. */
@@ -53,7 +53,7 @@ const struct sonde_file_head *sonde_session_head(const struct sonde_session *ses
 
 struct sonde_run {
 	uint64_t start_ns; /* start of the recording */
-	uint64_t end_ns;   /* when it was closed; if cut off, the command's exit or the last event */
+	uint64_t end_ns;   /* when it was closed; if truncated, the command's exit or the last event */
 	uint64_t wall_ns;
 	uint64_t first_event_ns, last_event_ns; /* in the file; both start_ns if it has none */
 	uint64_t user_ns;                       /* CPU time of all processes; 0 with cpu_known = 0 if not measured */

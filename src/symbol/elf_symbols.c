@@ -1,7 +1,8 @@
 /* elf_symbols.c: reads symbol tables and ranks aliases.
  *
- * Of several symbols at one address the most recognisable is kept: with a size, global before weak before local, few
- * leading underscores, then the longer (the same order as in perf).
+ * Of several symbols at one address, the most recognisable one is kept: a symbol with a size before one without, global
+ * before weak before local, fewer leading underscores before more, and then the longer name (the same order as in
+ * perf).
  */
 #include "symbol/elf_symbols.h"
 

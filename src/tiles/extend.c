@@ -4,8 +4,8 @@
  * - Zones: kept with their decoded chunks, except zones open after a thread's last chunk, which are removed and read
  *   again; the pyramid over them is rebuilt (1/256 of the zones).
  * - Names: kept with their indices; new ones are appended. A slice has the same name index in old and new bins.
- * - Everything else is read again, since late data changes earlier results: a wait or a span that contains others
- *   moves them to other lanes, a switch on another CPU ends a state, the critical path changes, a heap's curve gets
+ * - Everything else is read again, since late data changes earlier results: a wait or a span that contains other slices
+ *   moves those to other lanes, a switch on another CPU ends a state, the critical path changes, a heap's curve gets
  *   parts of another length. The result is compared with the earlier one: changed_ns of a lane is the start of its
  *   first leaf that differs. The viewer requests bins again from there on.
  * If zones refer to threads or sites that are not in the file yet, which our recorders never write, or if leaves use so

@@ -120,8 +120,8 @@ static int put_point(struct sonde_tracks *tracks, const struct heaps *heaps, uin
 	return put(tracks, heaps, time_ns, time_ns);
 }
 
-/* The first point is that of the start, the last that of the process's exit; in between, each part has two: its
- * maximum, and the value at its end. A counter keeps its value where nothing changed. */
+/* The first point is at the start, the last at the process's exit; in between, each part has two: its maximum, and the
+ * value at its end. A counter keeps its value where nothing changed. */
 static int next_point(struct sonde_tracks *tracks, struct heaps *heaps)
 {
 	const struct sonde_selection *range = &heaps->range;

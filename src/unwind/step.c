@@ -1,9 +1,9 @@
 /* step.c: applies one row of a call-frame table to the registers.
  *
- * The caller's stack pointer is the frame address. Besides it only the frame pointer and, on aarch64, the link register
- * are tracked, since few rows refer to other registers. When a row cannot recover the frame pointer, it becomes
- * unknown, so that a later row that needs it fails instead of following garbage. Other registers are known only where
- * the thread was interrupted: at the leaf, and in a signal frame.
+ * The caller's stack pointer is the frame address. Besides the stack pointer, only the frame pointer and, on aarch64,
+ * the link register are tracked, since few rows refer to other registers. If a row cannot recover the frame pointer,
+ * the frame pointer becomes unknown, so that a later row that needs it fails instead of following garbage. Other
+ * registers are known only where the thread was interrupted: at the leaf, and in a signal frame.
  */
 #include "unwind/step.h"
 

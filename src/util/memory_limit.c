@@ -1,5 +1,5 @@
 /* memory_limit.c: sets RLIMIT_DATA relative to the current use in /proc/self/statm (memory_limit.h). Rejected:
- * accounting per table, where one is easily forgotten; RLIMIT_AS, which counts mapped libraries and reserved
+ * accounting per table, because a table is easily forgotten; RLIMIT_AS, which counts mapped libraries and reserved
  * addresses. */
 #include "util/memory_limit.h"
 

@@ -24,12 +24,12 @@ wrong() {
 		$5 !~ /[0-9]/ { print "no figure in the evidence of " $1 ": " $5 ";" }' "$file.found"
 }
 
-# rows_of_examples: NAME OPTIONS EXPECTED ALSO WHERE LIMITER, a line an example.
+# rows_of_examples: NAME OPTIONS EXPECTED ALSO WHERE LIMITER, one line per example.
 rows_of_examples() {
 	awk -F '\t' '$1 !~ /^#/ { print $1 "\t" $3 "\t" $4 "\t" $5 "\t" $6 "\t" $7 }' "$repo/examples/examples.tsv"
 }
 
-# command_of NAME: how to run it, or nothing, with why in the file .why.
+# command_of NAME: the command that runs the example; or nothing, with the reason in the file .why.
 command_of() {
 	if [ -x "$examples/$1" ]; then
 		echo "$examples/$1"

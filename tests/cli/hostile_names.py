@@ -1,6 +1,6 @@
 # hostile_names.py LIST: a line for each pair of outputs: FORMAT, BENIGN, HOSTILE and how they were made, with tabs between.
-# Both are of one recording, the second with hostile texts (tests/targets/hostile.c): these made no element, attribute,
-# link, line, control character or formula that the first has not.
+# Both outputs are of the same recording; in the second, its texts are hostile (tests/targets/hostile.c). They must add
+# no element, attribute, link, line, control character or formula to what the first output has.
 import csv
 import html.parser
 import io

@@ -61,8 +61,9 @@ fail() {
 	exit 1
 }
 
-# measured ASSERTION…: one whose outcome depends on how busy the machine is. If it does not hold, the test goes on, so that
-# what does not depend on it is still asserted, and ends with 75: only then may it be tried again, or be skipped as busy.
+# measured ASSERTION…: an assertion whose outcome depends on how busy the machine is. If it does not hold, the test goes
+# on, so that all other assertions are still checked, and ends with 75. Only then may the test be tried again, or be
+# skipped as busy.
 measured() {
 	local code=0 note=$work/.measured
 	[ ! -e "$failed" ] || exit 1

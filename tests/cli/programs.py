@@ -294,7 +294,7 @@ def main():
     parser.add_argument("--kind", action="append")
     parser.add_argument("--show", action="store_true", help="also what each program writes without sonde")
     options = parser.parse_args()
-    # Daemons become our children, and end with their row.
+    # Daemons become our children, and are ended with their row.
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
     rows = read_list(options.list)
     if options.name:

@@ -1,5 +1,5 @@
-/* fuzz_devices.c: libFuzzer target: any bytes are a recording, of which everything that is said of devices is asked
- * for: every section, every format that shows devices, SQL over their tables.
+/* fuzz_devices.c: libFuzzer target: any bytes are a recording, and everything about its devices is requested: every
+ * section, every format that shows devices, SQL over their tables.
  *
  * Inputs of even length get the checksums that their bytes have, as in fuzz_reader.c.
  */

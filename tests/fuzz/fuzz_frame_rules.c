@@ -1,7 +1,7 @@
 /* fuzz_frame_rules.c: libFuzzer target: any bytes are code, and rules are derived at its instructions.
  *
- * Asked again, an instruction has the same rule; and the rule of one that only goes on is that of the next one, seen
- * from before it: checked for instructions that change no register that a rule may name.
+ * A second look-up of an instruction gives the same rule. An instruction that changes no register that a rule may name,
+ * and does not branch, has the same rule for the return address as the next instruction.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* fuzz_heap.c: libFuzzer target: any words come from a program's rings; what is written of them opens and is walked.
+/* fuzz_heap.c: libFuzzer target: any words come from a program's rings; the recording that they make opens and is read.
  *
- * The input is read as rounds: how many words of which thread, the words by a byte that says of what kind they are, so
- * that records come about more often than by chance.
+ * The input is read in rounds: a number of words for one thread, then these words. A byte gives each word's kind, so
+ * that valid records are more frequent than by chance.
  */
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* fuzz_tiles.c: libFuzzer target: any bytes are a recording whose timeline is looked at, whole and in parts.
+/* fuzz_tiles.c: libFuzzer target: any bytes are a recording whose timeline is requested, whole and in parts.
  *
  * Inputs of even length get the checksums that their bytes have, as in fuzz_reader.c.
  */

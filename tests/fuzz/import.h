@@ -1,4 +1,4 @@
-/* import.h: any bytes are imported as one format; what comes of that opens and is walked. */
+/* import.h: any bytes are imported as one format; the recording that comes of it opens and is read. */
 #ifndef SONDE_TESTS_FUZZ_IMPORT_H
 #define SONDE_TESTS_FUZZ_IMPORT_H
 

@@ -1,4 +1,4 @@
-/* mend.h: gives a file head and chunks, walked as the reader walks them, the checksums that their bytes have. */
+/* mend.h: walks a file's head and chunks as the reader does, and gives each the checksum of its bytes. */
 #ifndef SONDE_TESTS_MEND_H
 #define SONDE_TESTS_MEND_H
 

@@ -1,6 +1,6 @@
-/* walk.c: the promises of session.h, checked over a whole recording: ids that are in range or 0, texts that end, chains
- * that reach a root, pointers to as many values as are counted. What is only read (a text's bytes, a column's values)
- * is added to a sum, so that a sanitizer sees it read. */
+/* walk.c: checks the promises of session.h over a whole recording: ids are in range or 0, texts end, chains reach a
+ * root, and pointers lead to as many values as are counted. Values that are only read (a text's bytes, a column's
+ * values) are added to a sum, so that a sanitizer sees each read. */
 #include "walk.h"
 
 #include <stdio.h>

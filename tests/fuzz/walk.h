@@ -1,4 +1,4 @@
-/* walk.h: reads everything there is in a recording and aborts where the session breaks a promise of its header. */
+/* walk.h: reads everything in a recording, and aborts if the session breaks a promise of session.h. */
 #ifndef SONDE_TESTS_WALK_H
 #define SONDE_TESTS_WALK_H
 

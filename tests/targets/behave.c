@@ -1,15 +1,17 @@
-/* behave.c: programs that must not notice that they are recorded, one per command; plain C, also built by other
+/* behave.c: programs that must not notice that they are recorded, one per command. Plain C, also built by other
  * compilers.
  *
  * closes                closes every descriptor but 1 and 2, opens some of its own, and works on
  * clears                clears its environment and execs itself
  * dies SIGNAL           kills itself
  * ignores               ignores SIGINT, says "ready", and ends by itself after 1.5 s
- * counts                says "ready", counts the SIGINTs it gets for a second, and prints how many
- * sleepers THREADS MS   threads sleep in several ways; prints how many calls ended with EINTR (and, on descriptor 3
- * when there is one, the CPU time in µs and the voluntary context switches) facts                 prints what a program
- * can see of itself: arguments, signals, limits, descriptors, parent's death waits                 says "ready" and
- * sleeps until it is killed beats FILE            writes a byte to FILE every 10 ms, 300 times, burning between
+ * counts                says "ready", counts the SIGINTs that it gets for a second, and prints their number
+ * sleepers THREADS MS   threads sleep in several ways; prints how many calls ended with EINTR (and, on descriptor 3 if
+ *                       there is one, the CPU time in µs and the number of voluntary context switches)
+ * facts                 prints what a program can see of itself: arguments, signals, limits, descriptors, its
+ *                       parent's death
+ * waits                 says "ready" and sleeps until it is killed
+ * beats FILE            writes a byte to FILE every 10 ms, 300 times, and burns CPU time in between
  */
 #include <errno.h>
 #include <fcntl.h>

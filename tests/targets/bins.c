@@ -1,9 +1,10 @@
-/* bins.c: lanes of a random recording and their bins, as JSON, for the page that must make the same bins: bins FILE,
- * which it writes and reads.
+/* bins.c: writes a random recording to FILE and prints its lanes and their bins as JSON, for the page, which must make
+ * the same bins: bins FILE.
  *
  *	[{"form":"slices","leaves":[[from,to,name]…],"views":[{"from":…,"to":…,"width":…,"bins":[[from,to,name,many,busy]…]}…]}…]
  *
- * Of curves the least and the most in the place of name, many and busy. Times are ns since the start of the recording.
+ * Curves have the minimum and the maximum instead of name, many and busy. Times are ns since the start of the
+ * recording.
  */
 #include <inttypes.h>
 #include <stdio.h>

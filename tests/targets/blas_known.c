@@ -1,8 +1,8 @@
 /* blas_known.c: a known number of calls of BLAS and LAPACK, with known sizes, in C's interface and Fortran's.
  *
  * Usage: blas_known [CALLS [threads|fork|fail|none|tiny|sandbox [first]]]: CALLS times dgemm of 30 × 50 by 50 × 40
- * under names, once each of the rest. Prints results, to be compared with and without a recorder. INTEGER: what the
- * library takes.
+ * under names, then each other routine once. Prints results, to be compared with and without a recorder. INTEGER: what
+ * the library takes.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,4 +1,4 @@
-/* blocked.c: threads that wait on a known schedule, and print how long they did. Built statically, too.
+/* blocked.c: threads that wait on a known schedule, and print how long they waited. Built statically, too.
  *
  *   schedule SECONDS   `rest` sleeps 300 ms and spins 100 ms again and again; `wait_gate` waits 150 ms for a futex, and
  *                      `wait_pipe` then 100 ms for a pipe, in another thread
@@ -8,7 +8,7 @@
  *   locked SECONDS     nobody may look at it (PR_SET_DUMPABLE)
  *   parent SECONDS CMD…  starts CMD, and waits for it as long as it runs; then sleeps
  *
- * A line each: what it waited for, and how many ns.
+ * Prints a line for each: what it waited for, and how many ns.
  */
 #include <linux/futex.h>
 #include <pthread.h>

@@ -1,7 +1,8 @@
 /* burn.h: CPU work of a known length, for programs with a known split.
  *
- * A round is one dependent multiplication and addition: its time does not hang on alignment or on what stands around
- * it, so that work counted in rounds is a share of the time. The loop is inlined into whoever burns, and its self time.
+ * A round is one dependent multiplication and addition: its time does not depend on alignment or on the surrounding
+ * code, so that work counted in rounds is a share of the time. The loop is inlined into the burning function, and is
+ * that function's self time.
  */
 #ifndef SONDE_TARGETS_BURN_H
 #define SONDE_TARGETS_BURN_H

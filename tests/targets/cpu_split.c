@@ -1,7 +1,7 @@
 /* cpu_split.c: burns CPU time 60/30/10 in alpha, beta and gamma, inside a cycle of fixed length.
  *
  * cpu_split CYCLE_US SECONDS [THREADS]. A sampler in lockstep with the cycle sees another split. The cycle runs in CPU
- * time: when the thread was not running (the clock jumps), its schedule is moved by as much.
+ * time: if the thread was not running (the clock jumps), its schedule is moved by the same amount.
  */
 #include <pthread.h>
 #include <stdint.h>

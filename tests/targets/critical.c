@@ -1,11 +1,13 @@
-/* critical.c: threads and processes that wait for each other by a known schedule. Work is CPU time of the thread, so
- * that what else runs on the machine changes how long it takes, not how much it is.
+/* critical.c: threads and processes that wait for each other on a known schedule. Work is CPU time of the thread, so
+ * that other load on the machine changes how long the work takes, but not how much it is.
  *
- *   join A B         two threads that work A and B ms; the main thread works 40, joins both, works 40
- *   locks N A        N threads that hold one lock in turn, each once, and work A ms in it
- *   stages N A B C   three threads with pipes between them: N items pass all, each works A, B, C ms on one; zones
- * "stage 1" … children A B     processes one after the other, that work A and B ms sleep A          sleeps A ms spin A
- * works A ms
+ *   join A B         two threads work A and B ms; the main thread works 40 ms, joins both, and works 40 ms
+ *   locks N A        N threads hold one lock in turn, each once, and work A ms while they hold it
+ *   stages N A B C   three threads with pipes between them: N items pass all of them, and each item takes A, B and C ms
+ *                    of work; zones "stage 1" …
+ *   children A B     processes, one after the other, that work A and B ms
+ *   sleep A          sleeps A ms
+ *   spin A           works A ms
  */
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,12 +1,14 @@
 /* crowd.c: many threads and processes with known names, loads and numbers, one per command.
  *
  * threads COUNT UNITS   thread i is called wIII and burns (i % 4 + 1) × UNITS units of work
- * clocks COUNT UNITS    the same, and prints each one's name and the CPU time in ns that its own clock showed at its
- * end processes COUNT       forks and reaps COUNT children that end at once family UNITS          main, a child, its
- * child, and a program that this one execs burn 1, 2, 3 and 4 × UNITS exec UNITS            burns UNITS, then becomes
- * "crowd became UNITS", which burns three times as much, in one pid steady SECONDS        two threads, main and
- * "helper", burn for SECONDS of wall time; starts a thread "latecomer" half-way named SECONDS         burns, renamed by
- * prctl to "renamed"
+ * clocks COUNT UNITS    the same; prints each thread's name, and the CPU time in ns that its clock showed at its end
+ * processes COUNT       forks and reaps COUNT children that end at once
+ * family UNITS          main, a child, the child's child, and a program that the latter execs burn 1, 2, 3 and
+ *                       4 × UNITS
+ * exec UNITS            burns UNITS, then becomes "crowd became UNITS", which burns three times as much, in one pid
+ * steady SECONDS        two threads, main and "helper", burn for SECONDS of wall time; starts a thread "latecomer"
+ *                       half-way
+ * named SECONDS         burns, renamed by prctl to "renamed"
  */
 #include <pthread.h>
 #include <stdio.h>

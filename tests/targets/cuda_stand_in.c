@@ -1,9 +1,9 @@
 /* cuda_stand_in.c: a libcuda.so.1 without a device: events with known times, for sonde/gpu.h (cuda_timed.c).
  *
  * Streams have a clock of their own, which stand_in_launch() moves on; an event has the time of its stream when it was
- * recorded. The device is done with what lies before `now`, which only stand_in_run() and waiting move. As strict as
- * the driver: an event belongs to its context, one that is used after its end aborts, and asking for an event in a mode
- * other than the relaxed one breaks what is being captured.
+ * recorded. The device has finished everything before `now`, which only stand_in_run() and waiting move. It is as
+ * strict as the driver: an event belongs to its context, using an event after its end aborts, and querying an event in
+ * a mode other than the relaxed one breaks a capture in progress.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* cupti_stand_in.c: a stand-in for CUPTI that reports work with known times, without a device.
  *
- * STAND_IN in the environment says what it is like, words with commas between them:
+ * STAND_IN in the environment selects its behaviour, by comma-separated words:
  *	version=N	of which version it is, and its records
  *	busy		another tool has subscribed
  *	fails		nothing works: there is no driver
@@ -12,9 +12,9 @@
  * STAND_IN_LOG names a file for the calls, in their order. Compiled with STAND_IN_PLAIN it has neither a clock that can
  * be set nor cuptiSubscribe_v2(), and tells the time of day.
  *
- * As the real one before CUDA 13.3 it has one state for the whole process: one subscriber; the buffers' callbacks are
- * those that were registered last, also of buffers that others gave; a kind is told while anybody has it on; and where
- * the clock is set again, the first kernel after that has a time of the old one.
+ * Like the real CUPTI before CUDA 13.3, it has one state for the whole process: there is one subscriber; the callbacks
+ * registered last apply to all buffers, including those that other clients gave; a kind is reported as long as any
+ * client has enabled it; and after the clock is set again, the first kernel has a time of the old clock.
  */
 #include "cupti_stand_in.h"
 

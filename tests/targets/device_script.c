@@ -4,7 +4,7 @@
  * A line is a letter and numbers: D of a device (its name, kind, index), Q of a queue (device, flags, handle), O of an
  * operation (kind, name, from, to, from_device, to_device, grid, block), A of an activity (operation, queue, whether a
  * thread is known, queued, start, end, correlation, size, address). Devices, queues and operations are numbered from 1,
- * times are ns from the program's start, a negative one is not known. It prints that start and its thread.
+ * times are ns from the program's start, a negative one is not known. It prints the program's start and its thread.
  */
 #include <inttypes.h>
 #include <stdio.h>

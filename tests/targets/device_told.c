@@ -2,8 +2,8 @@
  *
  * Two queues, 100 ms from `base` on, which is now: "alpha" runs 10 times for 5 ms in the first, each asked for 1 ms
  * before; "beta" once for 30 ms in the second, and one copy of 4 MB for 2 ms. The host waits 20 ms for the device in
- * the end. With an argument the device is a GPU of that number, with the same UUID. Told by another thread than the one
- * that asked, whose number it prints, in an order of its own.
+ * the end. With an argument the device is a GPU of that number, with the same UUID. The activities are reported in an
+ * order of their own by another thread than the thread that requested them, whose number is printed.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * of some 60 ms, which ends 1 ms after it. Then copy "up" and kernel "behind", in order in one queue, and a wait for
  * both. Then the main thread waits while another, "asker", works 20 ms in a zone "late" and asks for kernel "other".
  * "after" (10 ms) ends it. Prints for each of the four its name, its time, and the time from when it was asked for, or
- * could begin, to its start, in ns. What is told is told when it is known; what it says is when it was.
+ * could begin, to its start, in ns. Activities are reported when they are known, with the times at which they happened.
  */
 #include <pthread.h>
 #include <stdint.h>

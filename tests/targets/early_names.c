@@ -1,7 +1,6 @@
 /* early_names.c: calls every C++ operator (src/inject/heap/operators.def) and every routine of BLAS and LAPACK
  * (src/inject/blas/blas.def) that an injected object interposes, and sonde_alloc() and
- * sonde_free(). The routines are those of blas_fake.c, which tell
- * their names and the sum of their arguments. */
+ * sonde_free(). The routines are those of blas_fake.c, which print their names and the sum of their arguments. */
 #include "early_names.h"
 
 #include <stdint.h>

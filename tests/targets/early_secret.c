@@ -4,7 +4,7 @@
  *                              on its stack
  *   early_secret after FILE    it writes first
  *   early_secret raw FILE      as before, by a system call of its own
- *   early_secret taken FILE    it can be read, and what it said is taken by the recorder: looked at for 10 s at most
+ *   early_secret taken FILE    it can be read, and the recorder takes its records: polled for 10 s at most
  *
  * Prints how many words of the secret there are in its slots, of how many slots; or that no slots are laid out.
  */

@@ -1,8 +1,8 @@
 /* fork_locked.c: threads hold the dynamic loader's lock nearly always while another has children, which write and read:
  * fork_locked [OBJECT]. OBJECT is loaded, and its function heap_news(), which allocates, called before and in children.
  *
- * A child has one thread, and finds the lock taken for ever: what it does is allowed there (POSIX: fork; glibc:
- * malloc), and does not take it. Its output is always the same.
+ * A child has one thread, and finds the lock taken for ever. What the child does is allowed there (POSIX: fork; glibc:
+ * malloc), and does not take the lock. The output is always the same.
  */
 #include <dlfcn.h>
 #include <link.h>

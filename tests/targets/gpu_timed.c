@@ -1,10 +1,10 @@
 /* gpu_timed.c: measures known kernels with sonde/gpu.h, and prints their own events' times next to them.
  *
  * Usage: gpu_timed WHAT; it prints lines of JSON for tests/cli/device/gpu-timers.sh:
- * one: a kernel that keeps the queue busy, then "spin" ten times, each in a scope: its time, and that of its event;
- * nested: "outer" with two "inner" and a kernel between them; under way: what a reading says before it is done, and
- * that start and stop of many scopes do not wait; warmup: a loop with warm-up; plain: a queue without profiling; fork:
- * a child with its parent's timer.
+ * one: a kernel that keeps the queue busy, then "spin" ten times, each in a scope: the time of the scope, and the time
+ * of its event; nested: "outer" with two "inner" and a kernel between them; under way: what a reading says before it is
+ * done, and that start and stop of many scopes do not wait; warmup: a loop with warm-up; plain: a queue without
+ * profiling; fork: a child with its parent's timer.
  */
 #include <string.h>
 #include <sys/wait.h>

@@ -1,20 +1,23 @@
-/* heap_odd.c: allocations at moments when little is allowed, one per command; prints its name if all went well.
+/* heap_odd.c: allocations at times when little is allowed, one per command; prints its name if all went well.
  *
- * overflow      a stack overflows while blocks are given out; its handler, on a stack of its own, allocates and jumps
- * out handlers      a timer's handler allocates, wherever it comes (needs heap_bump.c); prints how often jumps a
- * timer's handler jumps out of whatever it interrupts, 300 times (needs heap_bump.c) doubles       frees a block twice
+ * overflow      a stack overflows while blocks are allocated; its handler, on a stack of its own, allocates and jumps
+ *               out
+ * handlers      a timer's handler allocates, wherever it interrupts (needs heap_bump.c); prints how often
+ * jumps         a timer's handler jumps out of whatever it interrupts, 300 times (needs heap_bump.c)
+ * doubles       frees a block twice
  * aborts        allocates, and aborts
  * keys          threads whose blocks are freed by destructors of their keys, some of them in the last round
  * cancels       threads that allocate are cancelled
  * spawns        vfork and exec, posix_spawn, system
  * forks         a program with threads that allocate forks, and the children allocate
  * children      forks 400 children, one after the other, which keep 100 blocks of 1000 B each
- * stalls        stops its parent, the recorder, until a call has waited for it in vain, and once more; lets it go on
+ * stalls        stops its parent, the recorder, until a call has waited for it in vain, and once more; then continues
+ *               the recorder
  * loads A B     loads and unloads two objects in turn, 200 times
  * borrows A     loads an object that brings its own C++ library, for itself alone, and lets it work
- * starves       allocates until there is no memory, and frees all
+ * starves       allocates until there is no memory, and frees everything
  *
- * Those that go on afterwards keep 100 blocks of 1000 B in after().
+ * Commands after which the program runs on keep 100 blocks of 1000 B in after().
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* heap_stacks.c: allocates at the ends of deep stacks of all sizes; one place a kind of thread, 10 blocks of 1000
- * bytes.
+/* heap_stacks.c: allocates at the ends of deep stacks of all sizes; one call site per kind of thread, 10 blocks of 1000
+ * bytes each.
  *
  * in_small       a thread with a stack of 64 KiB, 300 frames of 128 bytes
  * in_large       one of 256 MiB, 300 frames of 640 KiB

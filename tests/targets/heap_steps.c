@@ -3,9 +3,9 @@
  *	heap_steps COUNT [AT FILE]
  *	heap_steps pairs COUNT
  *
- * Step i frees what an earlier one has put into one of 1000 places and allocates 1 to 5000 bytes there; which is told
- * by x(i + 1) = 69069 x(i) + 1 modulo 2^32, x(0) = 1: place x >> 20 modulo 1000, 1 + (x >> 16) modulo 5000 bytes.
- * Before step AT it creates FILE and waits until nobody has it any more. Prints "done", exits with 5.
+ * Step i frees what an earlier step has put into one of 1000 slots and allocates 1 to 5000 bytes there. The slot and
+ * the size follow from x(i + 1) = 69069 x(i) + 1 modulo 2^32, x(0) = 1: place x >> 20 modulo 1000, 1 + (x >> 16) modulo
+ * 5000 bytes. Before step AT it creates FILE and waits until nobody has it any more. Prints "done", exits with 5.
  *
  * Pair i allocates 16 × (1 + i modulo 8) bytes and frees them.
  */

@@ -1,6 +1,6 @@
-/* hostile.c: copies a recording with hostile texts: hostile FROM TO. What names functions, files, processes, threads, zones,
- * modules and the values of INFO gets markup, escapes, formulas and newlines before or behind it; what readers compare
- * with words of their own (keys, names of sources and of metrics) stays. */
+/* hostile.c: copies a recording with hostile texts: hostile FROM TO. Names of functions, files, processes, threads,
+ * zones and modules, and the values of INFO, get markup, escapes, formulas and newlines before or behind them. Texts
+ * that readers compare with words of their own (keys, names of sources and of metrics) stay the same. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

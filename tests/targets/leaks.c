@@ -1,17 +1,21 @@
-/* leaks.c: blocks that a program leaves when it ends, with known answers: one function each, one per command.
+/* leaks.c: blocks that are live when a program ends, with known answers: one function each, one per command.
  *
- * known     lost: direct 20 × 100 B; heads 10 × 32 B, each of which points to a chain of 3 links × 48 B; ring 10 × 64 B
- * in pairs that point to each other; past 2 × 72 B, with a pointer behind their ends. kept: globals 30 × 40 B; nodes 50
- * × 24 B in a list; interior 4 × 200 B, by a pointer into the middle; locals 3 × 56 B, thread-local; onstack 1 × 88 B,
- * on the first thread's stack; sleeper 1 × 104 B on the stack of a thread that waits, sleeper_local 1 × 120 B
- * thread-local there, registers 1 × 136 B in a register of a thread that spins; early 5 × 152 B that a destructor
- * frees. Ends with exit code 5 clean     allocates, and frees all of it mapped    3 × 48 B that only memory points to
- * which the program has mapped forks     20 × 100 B lost; a child loses 7 × 30 B and ends by exit() leaves HOW   20 ×
- * 100 B lost, then the end: by _exit, abort or kill crowd     16 threads that wait, with 10 × 32 B each on their
- * stacks; each has lost 10 × 16 B much MB   so many MB in blocks of 100 B, in a list in random order, and 1 % of them
- * lost; prints how many are lost grows MS  for so long: a list grows by 10 × 64 B each ms, a cache of 2000 × 64 B fills
- * up in the first half, churn of up to 100 × 64 B comes and goes calls    20 × 100 B lost; threads wait in calls that a
- * stop would end: each writes what its call said, should it return
+ * known       lost: direct 20 × 100 B; heads 10 × 32 B, each of which points to a chain of 3 links × 48 B; ring
+ *             10 × 64 B in pairs that point to each other; past 2 × 72 B, with a pointer behind their ends.
+ *             kept: globals 30 × 40 B; nodes 50 × 24 B in a list; interior 4 × 200 B, by a pointer into the middle;
+ *             locals 3 × 56 B, thread-local; onstack 1 × 88 B, on the first thread's stack; sleeper 1 × 104 B on the
+ *             stack of a thread that waits, sleeper_local 1 × 120 B thread-local there; registers 1 × 136 B in a
+ *             register of a thread that spins; early 5 × 152 B that a destructor frees. Ends with exit code 5
+ * clean       allocates, and frees everything
+ * mapped      3 × 48 B, to which only memory that the program has mapped points
+ * forks       20 × 100 B lost; a child loses 7 × 30 B and ends by exit()
+ * leaves HOW  20 × 100 B lost, then the end: by _exit, abort or kill
+ * crowd       16 threads that wait, with 10 × 32 B each on their stacks; each has lost 10 × 16 B
+ * much MB     MB megabytes in blocks of 100 B, in a list in random order; 1 % of the blocks are lost; prints how many
+ * grows MS    for MS ms: a list grows by 10 × 64 B each ms, a cache of 2000 × 64 B fills up in the first half, and
+ *             churn of up to 100 × 64 B comes and goes
+ * calls       20 × 100 B lost; threads wait in calls that a stop would end; a thread whose call returns writes the
+ *             call's result
  */
 #include <errno.h>
 #include <pthread.h>

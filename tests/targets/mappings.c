@@ -1,4 +1,4 @@
-/* mappings.c: memory that a program maps by itself, with known answers, one function each. Sizes in KiB:
+/* mappings.c: memory that a program maps itself, with known answers, one function each. Sizes in KiB:
  *
  * keeps     10 × 64, one after the other; 3 stay
  * peaks     4 × 1024 at once: the peak

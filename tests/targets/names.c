@@ -1,6 +1,6 @@
 /* names.c: further names of malloc's functions. 30 blocks of 100 B, which free_sized(), free_aligned_sized() and
  * cfree() take where they are there, else free() (cfree only with an argument: glibc's takes glibc's blocks alone); and
- * which names of other allocators are there: none may come from a profiler.
+ * prints which names of other allocators exist: none may come from a profiler.
  */
 #include <malloc.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* no_inline.h: functions that stay what they are, so that a stack has a frame of each. */
+/* no_inline.h: keeps functions from being inlined or cloned, so that a stack has a frame of each. */
 #ifndef SONDE_TARGETS_NO_INLINE_H
 #define SONDE_TARGETS_NO_INLINE_H
 

@@ -1,5 +1,5 @@
-/* odd.h: what programs share that allocate a known number of blocks while they do something odd: one command each,
- * named by the first argument. Each keeps 100 blocks of 1000 B in after() when all went well, and prints its name.
+/* odd.h: shared by programs that allocate a known number of blocks while they do something odd; the first argument
+ * names the command. Each keeps 100 blocks of 1000 B in after() when all went well, and prints its name.
  */
 #ifndef SONDE_TESTS_ODD_H
 #define SONDE_TESTS_ODD_H

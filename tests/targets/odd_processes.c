@@ -2,13 +2,16 @@
  *
  * closes      closes every descriptor but the first three, twice, with 1,000 × keeps_one() between
  * takes       takes every number from 3 to 900 for a descriptor of its own, which must all stay what they are
- * fills       calls keeps_one(), uses all descriptors up, calls it 100 times, gives them back, and calls it 100 times
+ * fills       calls keeps_one(), uses all descriptors up, calls it 100 times, closes them, and calls it 100 times
  * executes N  calls keeps_one() and executes itself, N times
  * descends N  forks a child that forks a child, N of them alive at once, each with keeps_one(); the last must have
- * hardly more mappings than the first detaches F  a daemon: two forks, a session of its own, no descriptors; when its
- * parent is gone it calls after() and writes F clears      clears its environment, forks a child that calls
- * keeps_one(), and spawns a program with an empty one borrows     200 × vfork() whose child calls keeps_one() at_exit
- * what atexit() runs forks a child that calls keeps_one(), and one that calls exit()
+ *             hardly more mappings than the first
+ * detaches F  a daemon: two forks, a session of its own, no descriptors; once its parent is gone, it calls after() and
+ *             writes F
+ * clears      clears its environment, forks a child that calls keeps_one(), and spawns a program with an empty
+ *             environment
+ * borrows     200 × vfork() whose child calls keeps_one()
+ * at_exit     a function registered with atexit() forks a child that calls keeps_one(), and one that calls exit()
  */
 #include <fcntl.h>
 #include <signal.h>

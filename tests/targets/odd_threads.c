@@ -1,14 +1,16 @@
 /* odd_threads.c: threads and stacks of odd kinds that allocate (odd.h).
  *
  * crowd       500 threads that all wait for each other, call keeps_one(), and end
- * small       200 threads whose stacks are the smallest that there are, likewise
+ * small       200 threads whose stacks are the smallest that are allowed, likewise
  * bare        100 × clone() without thread-local storage of its own: a process that shares its parent's memory,
- * likewise coroutines  50 stacks of their own in each of two threads that switch between them: 10 blocks of 33 B on
- * each ends        300 threads whose destructors of keys allocate blocks of 66 B, four rounds long, and keep them
- * outlives    the main thread ends by pthread_exit(); half a second later another calls after(), and exit(5)
+ *             likewise
+ * coroutines  50 stacks of their own in each of two threads that switch between them: 10 blocks of 33 B on each
+ * ends        300 threads whose destructors of keys allocate blocks of 66 B, for four rounds, and keep them
+ * outlives    the main thread ends by pthread_exit(); half a second later another thread calls after(), and exit(5)
  * faults      a handler of SIGSEGV opens the page that was written to and goes on, 10,000 times, as a garbage
- * collector's write barrier does; it allocates 22 B each time alternate   20,000 signals whose handler has a stack of
- * its own and allocates 99 B errors      a timer's signal each 200 µs, and errno must stay over 300,000 calls
+ *             collector's write barrier does; it allocates 22 B each time
+ * alternate   20,000 signals whose handler has a stack of its own and allocates 99 B
+ * errors      a timer's signal each 200 µs, and errno must stay the same over 300,000 calls
  */
 #include <errno.h>
 #include <limits.h>

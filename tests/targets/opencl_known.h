@@ -1,5 +1,5 @@
-/* opencl_known.h: what the targets of OpenCL share. Whatever fails ends the program with code 77 where there is no
- * device, else with 3 and a sentence. */
+/* opencl_known.h: shared by the OpenCL targets. A failure ends the program with code 77 if there is no device, else
+ * with 3 and a message. */
 #ifndef OPENCL_KNOWN_H
 #define OPENCL_KNOWN_H
 

@@ -1,5 +1,5 @@
 /* own_malloc.c: an allocator in the executable itself, as statically linked ones are: 100 blocks of 100 B; and 1 MiB
- * that is mapped, which is seen all the same. */
+ * that is mapped, which is recorded all the same. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>

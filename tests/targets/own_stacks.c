@@ -1,5 +1,5 @@
-/* own_stacks.c: programs whose stacks leave no room for a handler, cannot be read as a whole, or are their own affair:
- * own_stacks MODE. The output is the same however the program is recorded.
+/* own_stacks.c: programs whose stacks leave no room for a handler, cannot be read as a whole, or are managed by the
+ * program: own_stacks MODE. The output is the same however the program is recorded.
  *
  *   guarded    burns CPU time, and writes, below a page of the same stack that must not be touched
  *   tiny       coroutines on stacks of 16 to 4 KB

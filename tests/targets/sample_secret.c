@@ -6,8 +6,9 @@
  *   sample_secret forked   burns itself, forks, and prints how many rings of its own are mapped, and how many of these
  *                          in the child
  *
- * The child burns half a second of CPU time, in burn_secret(). Prints how many words of the secret were found at most
- * while it did, and how many were left some time after it had stopped (10 s at most); or that the rings cannot be read.
+ * The child burns half a second of CPU time, in burn_secret(). Prints the highest number of words of the secret that
+ * were found meanwhile, and how many were left some time after the child had stopped (10 s at most); or that the rings
+ * cannot be read.
  */
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* seccomp_filter.h: a filter that kills the caller of a system call that is not in a list, or is. */
+/* seccomp_filter.h: a filter that kills the caller of a system call, either of one that is not in a list, or of one
+ * that is. */
 #ifndef SONDE_TESTS_SECCOMP_FILTER_H
 #define SONDE_TESTS_SECCOMP_FILTER_H
 

@@ -1,8 +1,8 @@
 /* series.c: series RECORDING: prints the polled series of a recording.
  *
  * A line per series: pid (0 = the system), metric, object ("-" = none), number of points, first, last, minimum,
- * maximum, time of the first and of the last in ns, and the shortest time between two. A thread's series is
- * "thread.METRIC" of pid 0, with its tid as object. Then the recorder's final figures.
+ * maximum, time of the first and of the last point in ns, and the shortest time between two points. A thread's series
+ * is "thread.METRIC" of pid 0, with its tid as object. Then the recorder's final figures.
  */
 #include <inttypes.h>
 #include <stdio.h>

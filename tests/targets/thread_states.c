@@ -8,9 +8,9 @@
  *   brief N               N threads, eight at a time, that are called brief, and sleep 1 ms
  *   forks N               N processes one after the other, each with a thread
  *
- * A line a thread, but of `many`, `brief` and `forks`: name tid life cpu ran waited voluntary involuntary migrations;
- * times in ns: since it began, of its CPU clock, and what the scheduler counted; migrations −1 where the kernel does
- * not say.
+ * Prints a line per thread, except for `many`, `brief` and `forks`: name tid life cpu ran waited voluntary involuntary
+ * migrations; times are in ns: since the thread began, of its CPU clock, and as counted by the scheduler; migrations
+ * are −1 if the kernel does not report them.
  */
 #include <pthread.h>
 #include <sched.h>

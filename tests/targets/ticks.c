@@ -1,13 +1,14 @@
 /* ticks.c: programs that a signal at every tick could disturb, one per command; each prints what it observed.
  *
- * own            sets handlers and masks for SIGURG and SIGPROF, asks for them again, and raises them
- * urgent         blocks SIGURG and gets it by sigpending(), sigtimedwait(), signalfd() and at last by its handler,
- * which is for once, or blocks others, or not even itself; burns in between small BYTES    a handler burns on an
- * alternate stack of that size, with a page behind it that may not be touched waits          burns while a thread waits
- * for any signal; prints the one that it got naps MS        burns a little and sleeps a little, in five ways, for MS;
- * prints how many calls ended with EINTR fiber UNITS    burns on a stack of its own making (swapcontext) clones MS
- * burns in a thread made by clone(), which nobody can know of spawns         vfork, posix_spawn and system, whose
- * children fail or succeed; prints their statuses
+ * own            sets handlers and masks for SIGURG and SIGPROF, queries them, and raises the signals
+ * urgent         blocks SIGURG and gets it by sigpending(), sigtimedwait(), signalfd(), and finally by its handler,
+ *                which is for once, or blocks other signals, or does not even block its own; burns in between
+ * small BYTES    a handler burns on an alternate stack of that size, with a page behind it that may not be touched
+ * waits          burns while a thread waits for any signal; prints the signal that the thread got
+ * naps MS        burns a little and sleeps a little, in five ways, for MS; prints how many calls ended with EINTR
+ * fiber UNITS    burns on a stack of its own making (swapcontext)
+ * clones MS      burns in a thread made by clone(), of which nobody can know
+ * spawns         vfork, posix_spawn and system, whose children fail or succeed; prints their statuses
  */
 #include <errno.h>
 #include <poll.h>

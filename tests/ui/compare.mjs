@@ -16,7 +16,7 @@ function ns(text) {
 	return Number(number.replaceAll(",", "")) * { ns: 1, "µs": 1e3, ms: 1e6, s: 1e9 }[unit];
 }
 
-/* Figures are shown with three digits, shares with one behind the point. */
+/* Figures are shown with three digits, shares with one decimal. */
 const near = (shown, exact, name, slack = 1e-9) => assert(Math.abs(shown - exact) <= 0.006 * Math.abs(exact) + slack, `${name}: ${shown} is shown of ${exact}`);
 
 async function figures(page) {
@@ -50,7 +50,7 @@ async function figures(page) {
 	assert(sorted.every((share, i) => !i || share <= sorted[i - 1]), `sorted by share: ${sorted}`);
 }
 
-/* Which run the pages are about. */
+/* The run that the pages show. */
 async function runs(page) {
 	await page.click("nav >> text=Functions");
 	await page.waitForSelector(".grid td");

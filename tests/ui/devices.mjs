@@ -20,7 +20,7 @@ async function table(page, label) {
 
 const pick = (row, ...keys) => keys.map((key) => row[key]);
 
-/* Every figure is one that the program is known for. */
+/* Every figure is a known figure of the program. */
 async function tables(page) {
 	const [device] = await table(page, "Activity");
 	assert.deepEqual(pick(device, "device", "kernels", "copies", "copied", "at once", "queues"), ["Own toy <b> 0", "80.0 ms", "2.00 ms", "4.00 MB", "1.28", "2"]);
@@ -80,7 +80,7 @@ async function slice(page, launched, occupancy) {
 	await until(page, (alpha) => document.querySelector("#one-kernel")?.textContent === alpha, alpha);
 }
 
-/* All that is there can be reached by keys: the name in the table is a link that takes the focus. */
+/* Everything can be reached by keys: the name in the table is a link that takes the focus. */
 async function keys(page) {
 	await page.focus(`${grid("Kernels")} tbody a`);
 	await page.keyboard.press("Tab");

@@ -35,7 +35,8 @@ for (let code = 1; code < 0x110000; code++) {
 	if ((clean(at) !== at) !== escaped.has(code))
 		odd.push(code);
 }
-/* Both escape what no character is; of which one of them may know already that it is one: letters and signs, nothing else. */
+/* Both escape unassigned characters, but one of them may already know a character that the other does not: only letters
+ * and symbols. */
 const evil = odd.filter((code) => /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Bidi_Control}]/u.test(String.fromCodePoint(code)));
 assert.deepEqual(evil.map((code) => code.toString(16)).slice(0, 20), [], `${evil.length} characters that deceive are escaped by one alone`);
 assert(odd.length <= 40000, `${odd.length} characters are escaped by one alone`);

@@ -29,7 +29,7 @@ async function weights(page) {
 	await until(page, (text) => document.querySelector(".lead")?.textContent.includes(text), ms((await tree()).nodes[0].total));
 }
 
-/* A regular expression, with the share of what matches. */
+/* A regular expression, with the share of the matching frames. */
 async function search(page) {
 	const { nodes } = await tree(), inside = nodes.map(() => false);
 	let sum = 0, count = 0;

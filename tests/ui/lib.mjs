@@ -22,7 +22,7 @@ export async function together(...parts) {
 
 export const schemes = ["light", "dark"];
 
-/* Texts of the rows of a table that are drawn, and of its columns. */
+/* Texts of the rendered rows of a table, and of its columns. */
 export const cells = (page, grid) => page.$$eval(`${grid} tbody tr:not([aria-hidden])`, (rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
 export const heads = (page, grid) => page.$$eval(`${grid} thead th button`, (all) => all.map((at) => at.firstChild.textContent.trim() === "≈" ? at.childNodes[1].textContent : at.firstChild.textContent));
 
@@ -55,7 +55,7 @@ export async function open(browser, base, options = {}) {
 	return page;
 }
 
-/* Where it is asked for, what the page looks like now. */
+/* If requested, saves a screenshot of the page. */
 export async function shoot(page, name) {
 	if (process.env.SONDE_UI_SHOTS)
 		await page.screenshot({ path: `${process.env.SONDE_UI_SHOTS}/${name}.png`, fullPage: true });

@@ -30,7 +30,7 @@ const counts = async (page) => Object.fromEntries((await cells(page, ".grid")).m
 
 const PATIENCE = 1200; /* 50 ms each: on a busy machine a round is costly, and the next comes late */
 
-/* Waits until the table of zones says so. */
+/* Waits until the table of zones has this figure. */
 async function shows(page, zone, count, is = (found) => found === String(count)) {
 	for (let left = PATIENCE; !is((await counts(page))[zone]); left--) {
 		assert(left > 0, `never came: ${zone} ${count} times; there is ${JSON.stringify(await counts(page))}`);
@@ -38,7 +38,7 @@ async function shows(page, zone, count, is = (found) => found === String(count))
 	}
 }
 
-/* What there is, however costly it is. */
+/* Requests everything, however expensive. */
 async function again(page) {
 	await page.click(".live >> text=Pause");
 	await page.click(".live >> text=Catch up");
@@ -53,7 +53,7 @@ async function seconds(page) {
 	return Number(number) * { ms: 1e-3, s: 1, min: 60 }[unit];
 }
 
-/* Waits until the growing recording has that many, whatever the page shows. */
+/* Waits until the growing recording has this many, whatever the page shows. */
 async function recorded(page, run, zone, count) {
 	for (let left = PATIENCE, now = -1; now !== count; left--) {
 		assert(left > 0, `never recorded: ${zone} ${count} times; there is ${now}`);
@@ -111,7 +111,7 @@ async function pauses(page, run) {
 	await kind(page, "live");
 }
 
-/* Only the last seconds of it: what was before is not there. */
+/* Only the last seconds of the run: earlier data is not shown. */
 async function moves(page, run) {
 	await page.selectOption(".live select", { label: "the last 5.00 s" });
 	await until(page, () => location.hash.includes("last="));
@@ -178,7 +178,7 @@ async function ends(page, run) {
 	await shoot(page, "live-gone");
 }
 
-/* Killed while it is looked at. */
+/* The program is killed while the page shows the run. */
 async function dies(browser) {
 	const run = await begin("dies"), page = await open(browser, run.url);
 	run.tell("alpha 5");
@@ -194,7 +194,7 @@ async function dies(browser) {
 	assert.deepEqual(await run.ended, [null, "SIGKILL"], "it ends as the command did, when no page is open any more");
 }
 
-/* A hidden page asks for nothing. */
+/* A hidden page requests nothing. */
 async function hides(browser) {
 	const run = await begin("hides", ["--once"]), page = await open(browser, run.url);
 	await kind(page, "live");

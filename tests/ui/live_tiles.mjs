@@ -57,7 +57,7 @@ async function counted(zone, count) {
 	}
 }
 
-/* All that a frame wants, at one zoom. */
+/* Everything that a frame requests, at one zoom. */
 async function settle(store, view, level, ids) {
 	for (let left = 2000, still = 0; still < 3; left--) {
 		assert(left > 0 && !store.error, `never whole: ${store.error}`);
@@ -67,7 +67,7 @@ async function settle(store, view, level, ids) {
 	}
 }
 
-/* What bins of a lane say together. The ends of rows are exact, wherever they were divided. */
+/* The sums over the bins of a lane. The ends of rows are exact, wherever they were divided. */
 function sums(bins, isCpu) {
 	const all = { form: bins.form, many: 0, busy: 0, least: Infinity, most: -Infinity, end: 0 };
 	for (let i = 0; i < bins.start.length; i++) {
@@ -119,7 +119,7 @@ assert(fromLater > 0, "no question began in the middle of a tile");
 assert(bytes < anew, `${bytes} bytes were asked for instead of ${anew}`);
 console.log(`${tiles} tiles are right; asked for ${bytes} bytes instead of ${anew}, ${fromLater} times from the middle of a tile`);
 
-/* Ids of the first making, whichever they are now. */
+/* Ids of the first version of the tracks, whatever they are now. */
 const zones = first.head.lanes.find(({ kind }) => kind === "zones") ?? first.head.lanes[0];
 if (zones) {
 	const query = { lanes: zones.id, from: 0, to: 1e9, width: 10, made: first.head.made };

@@ -17,7 +17,7 @@ const shown = (page) => page.evaluate(() => {
 	return lead && !document.querySelector(".stale") ? { total: Number(lead.dataset.alive), at: Number(lead.dataset.at), text: lead.textContent } : null;
 });
 
-/* What is on the screen, once it is about another moment than `before`. */
+/* The content of the screen, once it shows another time than `before`. */
 async function settled(page, before) {
 	for (let left = 200; left > 0; left--) {
 		const now = await shown(page), hash = await page.evaluate(() => new URLSearchParams(location.hash.split("?")[1] ?? "").get("at"));

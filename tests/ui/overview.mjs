@@ -12,7 +12,7 @@ function value(text) {
 	return Number(number.replace(/,/g, "")) * (SIZES[unit] ?? NaN);
 }
 
-/* The first rows of a curve's table: those that are in sight. */
+/* The first rows of a curve's table: the visible ones. */
 async function rows(page, title) {
 	const lane = page.locator("[data-lane]", { has: page.locator(`h3:text-is("${title}")`) });
 	await lane.locator("summary").click();

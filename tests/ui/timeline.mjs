@@ -96,7 +96,7 @@ async function search(page) {
 	await page.fill(".search", "");
 }
 
-/* What is looked for is of the range and the thread that are chosen: as many as are counted are stepped through, and no other. */
+/* A search covers the selected range and thread: stepping visits as many slices as are counted, and no others. */
 async function searchChosen(page) {
 	const { slices } = await ask(`api/find?names=${nameIndex("inner")}&limit=1000`), threadOf = (slice) => lanes.lanes[slice.lane].thread;
 	slices.sort((a, b) => a.start - b.start || a.lane - b.lane);
@@ -282,7 +282,7 @@ async function hostile(browser) {
 	await page.context().close();
 }
 
-/* What lies in a lane, slice by slice: parts of the time that get shorter until nothing is put together. */
+/* The content of a lane, slice by slice: requests ever shorter parts of the time, until nothing is merged. */
 async function columns(lane) {
 	const found = new Map();
 	async function part(from, to) {
@@ -374,7 +374,7 @@ async function main() {
 	}
 }
 
-/* The report as one file has the same lanes, and makes the same of them. */
+/* The report as one file has the same lanes, and draws them alike. */
 async function inOneFile(browser) {
 	const page = await open(browser, `file://${html}`);
 	page.base = `file://${html}`;

@@ -17,7 +17,8 @@ export function withTree(html, nodes, out) {
 
 const node = (parent, name, total, self) => ({ parent, name, module: `lib${name.length % 7}.so`, file: "", line: 0, self, total, count: 1 });
 
-/* "wide" has nearly all, and next to it are `count` calls with a millionth each, each of which calls "leaf". */
+/* "wide" has nearly all of the total; next to it are `count` calls with a millionth each, each of which calls
+ * "leaf". */
 export function narrow(count) {
 	const each = 1000, wide = count * each * 1e6, nodes = [node(null, "", wide + count * each, 0), node(0, "wide", wide, wide)];
 	for (let i = 0; i < count; i++)
@@ -45,7 +46,7 @@ export function bushy(count) {
 	return nodes;
 }
 
-/* The worst there is: `count` frames, 50 deep, each 1/2000 as wide as the picture: all of them are drawn. */
+/* The worst case: `count` frames, 50 deep, each 1/2000 as wide as the picture: all of them are drawn. */
 export function dense(count) {
 	const columns = Math.floor(count / 50), nodes = [node(null, "", columns * 1000, 0)];
 	for (let i = 0; i < columns; i++)

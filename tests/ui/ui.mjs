@@ -169,7 +169,8 @@ async function strange(browser, base) {
 	assert.deepEqual(page.wrong, []);
 }
 
-/* The menu takes one line at any width, with a time range and all that the head can hold; the page that is shown is in sight. */
+/* The menu takes one line at any width, with a time range and all that the head can hold; the entry of the current page
+ * is visible. */
 async function oneLine(browser, base) {
 	for (const width of [1400, 1024, 768, 380]) {
 		const page = await open(browser, `${base}#/zones?from=1000000&to=100000000`, { viewport: { width, height: 700 } });

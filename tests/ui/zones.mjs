@@ -35,7 +35,7 @@ async function bars(page) {
 	return rows;
 }
 
-/* A bar shows the very instances that it counts, and each leads to where it is on the timeline. */
+/* A bar shows exactly the instances that it counts, and each links to its position on the timeline. */
 async function instances(page, rows) {
 	const at = rows.reduce((best, row, i) => (row.count > rows[best].count ? i : best), 0), { from_ns: from, to_ns: to, count } = rows[at];
 	const exact = durations("rest").filter((ns) => ns >= from && ns < to);

@@ -1,4 +1,4 @@
-/* analyze_fixture.h: what the tests of passes share: a recording of their own, and one that is easy to fill. */
+/* analyze_fixture.h: shared by the tests of passes: a recording of their own, and one that is easy to fill. */
 #ifndef SONDE_TESTS_ANALYZE_FIXTURE_H
 #define SONDE_TESTS_ANALYZE_FIXTURE_H
 

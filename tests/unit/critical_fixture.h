@@ -1,4 +1,4 @@
-/* critical_fixture.h: recordings whose critical paths are known to the ms, and what is looked at of them. */
+/* critical_fixture.h: recordings whose critical paths are known to the ms, and the checks of these paths. */
 #ifndef SONDE_TESTS_CRITICAL_FIXTURE_H
 #define SONDE_TESTS_CRITICAL_FIXTURE_H
 

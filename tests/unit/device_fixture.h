@@ -1,4 +1,4 @@
-/* device_fixture.h: what the tests of devices share: a recording with devices that is easy to fill. Times are ms. */
+/* device_fixture.h: shared by the tests of devices: a recording with devices that is easy to fill. Times are in ms. */
 #ifndef SONDE_TESTS_DEVICE_FIXTURE_H
 #define SONDE_TESTS_DEVICE_FIXTURE_H
 

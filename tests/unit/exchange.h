@@ -1,4 +1,4 @@
-/* exchange.h: what the exchange formats wrote, read again: their texts, and the sums of their values. */
+/* exchange.h: reads the output of the exchange formats again: their texts, and the sums of their values. */
 #ifndef SONDE_TESTS_EXCHANGE_H
 #define SONDE_TESTS_EXCHANGE_H
 

@@ -1,4 +1,4 @@
-/* finding_fixture.h: what the tests of rules about devices share: a recording is judged, and what a rule found of it.
+/* finding_fixture.h: shared by the tests of rules about devices: evaluates a recording, and returns what a rule found.
  */
 #ifndef SONDE_TESTS_FINDING_FIXTURE_H
 #define SONDE_TESTS_FINDING_FIXTURE_H

@@ -1,7 +1,7 @@
 /* frame_shapes.c: prologues and epilogues as in hand-written assembly, and some that cannot be followed.
  *
- * Each takes rounds in rdi and returns 42. None but `below` has call-frame information; the caller's rbp is kept, rbp
- * itself is used for numbers where a frame pointer is not needed.
+ * Each function takes a number of rounds in rdi and returns 42. Only `below` has call-frame information. The caller's
+ * rbp is preserved; where no frame pointer is needed, rbp holds numbers.
  */
 #include "frame_shapes.h"
 

@@ -1,4 +1,4 @@
-/* import_fixture.h: a file with given bytes, imported, and what the recording says. */
+/* import_fixture.h: imports a file with given bytes, and reads the recording. */
 #ifndef SONDE_TESTS_IMPORT_FIXTURE_H
 #define SONDE_TESTS_IMPORT_FIXTURE_H
 

@@ -1,4 +1,4 @@
-/* recording_inside.h: what recording.c and recording_heap.c share: columns of chunks, records. */
+/* recording_inside.h: shared by recording.c and recording_heap.c: columns of chunks, and records. */
 #ifndef SONDE_TESTS_RECORDING_INSIDE_H
 #define SONDE_TESTS_RECORDING_INSIDE_H
 

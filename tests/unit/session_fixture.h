@@ -1,4 +1,4 @@
-/* session_fixture.h: what the tests of sessions share: a folder of their own, and short words for reading. */
+/* session_fixture.h: shared by the tests of sessions: a folder of their own, and short functions for reading. */
 #ifndef SONDE_TESTS_SESSION_FIXTURE_H
 #define SONDE_TESTS_SESSION_FIXTURE_H
 

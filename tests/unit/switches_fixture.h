@@ -1,4 +1,4 @@
-/* switches_fixture.h: a recording whose second thread is switched at known moments. */
+/* switches_fixture.h: a recording whose second thread is switched at known times. */
 #ifndef SONDE_TESTS_SWITCHES_FIXTURE_H
 #define SONDE_TESTS_SWITCHES_FIXTURE_H
 

@@ -1,4 +1,4 @@
-/* unwind_chain.c: compiled with -O2 -fomit-frame-pointer -fexceptions whatever the rest is compiled with. */
+/* unwind_chain.c: compiled with -O2 -fomit-frame-pointer -fexceptions, whatever options the other files have. */
 #include "unwind_chain.h"
 
 #include <alloca.h>

@@ -1,4 +1,4 @@
-/* vm_image.h: the memory of a process with a small Java VM in it, as libjvm.so publishes itself, for tests of
+/* vm_image.h: the memory of a process with a small Java VM in it, described as libjvm.so describes itself, for tests of
  * source/stack/hotspot.h. */
 #ifndef VM_IMAGE_H
 #define VM_IMAGE_H

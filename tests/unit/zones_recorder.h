@@ -1,4 +1,4 @@
-/* zones_recorder.h: a recorder that sums up what the zones source hands over, and runs target programs against it. */
+/* zones_recorder.h: a recorder that sums up what the zones source passes to it, and runs target programs against it. */
 #ifndef SONDE_TESTS_ZONES_RECORDER_H
 #define SONDE_TESTS_ZONES_RECORDER_H
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# run.sh FORMAT FILE [REPORT.json]: is FILE what FORMAT promises? Our own checks (check.py) decide, and the tools that
-# people open such files with. With a JSON report that has the call tree, totals must be equal to the last nanosecond.
+# run.sh FORMAT FILE [REPORT.json]: checks that FILE is valid FORMAT, with our own checks (check.py) and with the tools
+# in which people open such files. With a JSON report that has the call tree, totals must be equal to the last
+# nanosecond.
 #
 # Exits 0: fine; 1: wrong, with the reason; 77: a tool is missing, with its name (our own checks have passed then).
 # npm packages are installed once, by tests/validate/package-lock.json, into $SONDE_VALIDATE_DIR (default: the cache).

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# sample.sh FORMAT FILE FOLDER: lets the export tests in FOLDER leave their outputs, and validates FILE among them.
+# sample.sh FORMAT FILE FOLDER: runs the export tests in FOLDER, and validates FILE, one of the files that they write.
 set -u
 format=$1 file=$2 tests=$3
 out=$(mktemp -d)

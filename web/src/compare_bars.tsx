@@ -1,5 +1,5 @@
 /* compare_bars.tsx: charts of a comparison: a bar for each run, with the interval of the change drawn on the second, and factors
- * on an axis that includes 1. They are lists whose text has the same values as the drawing. */
+ * on an axis that includes 1. Each chart is a list whose text has the same values as the drawing. */
 import type { ComponentChildren } from "preact";
 import { clean, figure, fixed, type Unit } from "./figure";
 
@@ -58,7 +58,7 @@ export interface Ratio {
 	verdict: string;
 }
 
-/* On a logarithmic axis, so that 2× and 0.5× are at the same distance from 1. */
+/* The axis is logarithmic, so that 2× and 0.5× are at the same distance from 1. */
 export function Ratios({ ratios, label }: { ratios: Ratio[]; label: string }) {
 	const all = ratios.flatMap(({ value, low, high }) => [value, low ?? value, high ?? value]).filter((at) => at > 0);
 	const wide = Math.max(0.05, ...all.map((at) => Math.abs(Math.log(at)))) * 1.1;

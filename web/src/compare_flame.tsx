@@ -1,6 +1,6 @@
 /* compare_flame.tsx: the page `flame-difference`: the merged call trees of two recordings, from the section `diff-calltree`.
- * Orange took more time in B, blue less, in colours that stay distinct under colour blindness; changes within their interval,
- * which may be chance, are grey. "Only" views show only paths that occur in one run, and their callers. */
+ * Orange frames took more time in B, blue ones less; the colours stay distinct under colour blindness. Changes within
+ * their interval may be chance and are grey. "Only" views show only paths that occur in one run, and their callers. */
 import { useMemo, useState } from "preact/hooks";
 import { type Node, type Row, type Table, table, text, type Tree, value } from "./data";
 import { useDiff } from "./compare";
@@ -35,8 +35,8 @@ interface Picture {
 	only: boolean[]; /* for each row: it occurs in only one of the runs */
 }
 
-/* The frames that occur in only one run, with everything below them; `width` is how much of that lies below each frame,
- * also below frames that only lead there. */
+/* The frames that occur in only one run, with everything below them. `width` is a frame's time in such frames: in
+ * itself if it is one of them, else in those below it. */
 function alone(rows: Row[], above: Int32Array, mine: string, other: string): { only: boolean[]; width: Float64Array } {
 	const only = rows.map((row, i) => i > 0 && number(row, mine) > 0 && number(row, other) === 0), width = new Float64Array(rows.length);
 	for (let i = rows.length - 1; i > 0; i--) {

@@ -1,6 +1,6 @@
 /* curves.tsx: a number over time: an area up to the maximum of each interval, with a line at the interval's last value, and a
- * point in time that can be selected by a click or with the arrow keys. Drawn as SVG, so that it takes its colours from the
- * style sheet; a table next to it has the same values. */
+ * point in time that can be selected by a click or with the arrow keys. The curve is an SVG, so that it takes its
+ * colours from the style sheet; a table next to it has the same values. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { figure, type Unit } from "./figure";

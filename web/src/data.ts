@@ -1,5 +1,5 @@
-/* data.ts: the only access to data: over HTTP from `sonde view`, or from the page itself (`sonde report -f html`). In the latter
- * case only answers about the whole run exist, and a request for a part is rejected with a message. */
+/* data.ts: the only access to data: over HTTP from `sonde view`, or from the page itself (`sonde report -f html`). In
+ * the latter case, only answers about the whole run exist, and a request for a part is rejected with a message. */
 import type { Unit } from "./figure";
 import { follow, type Listener } from "./follow";
 import { reportInPage } from "./said";

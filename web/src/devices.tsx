@@ -1,6 +1,6 @@
-/* devices.tsx: the page `devices`: figures of each GPU and its queues; the kernels that ran there; for one of them (`focus`,
- * else the one with the most time) its launch configurations and instances, each a link to its slice on the timeline; then
- * copies, memory, host calls and gaps, each a link to its time. */
+/* devices.tsx: the page `devices`: figures of each GPU and its queues; the kernels that ran there; the launch
+ * configurations of one kernel (`focus`, else the kernel with the most time) and its instances, each a link to its
+ * slice on the timeline; then copies, memory, host calls and gaps, each a link to its time. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type Column, type Report, type Row, type Table, table, text, value } from "./data";
 import { clean, figure, only } from "./figure";
@@ -63,7 +63,7 @@ function useInstances(name: string): { found: Instances | null; error: string } 
 
 function InstanceTable({ found, name }: { found: Instances; name: string }) {
 	const { selection, recording } = useWorld();
-	/* the smallest distance of two starts, which determines the digits */
+	/* the smallest distance between two starts, which determines the number of digits */
 	const step = useMemo(() => found.slices.reduce((least, slice, i) => {
 		const apart = slice.start - (found.slices[i - 1]?.start ?? slice.start);
 		return apart > 0 && apart < least ? apart : least;

@@ -36,8 +36,8 @@ function Launch({ launches, name }: { launches: Table; name: string }) {
 	);
 }
 
-/* `arrows`: those that touch the slice. If the whole run has only one launch configuration of a kernel, each launch has
- * that one. */
+/* `arrows`: the arrows that touch the slice. If the whole run has only one launch configuration of a kernel, each
+ * launch has that one. */
 export function DeviceFacts({ name, start, arrows }: { name: string; start: number; arrows: Arrow[] }) {
 	const { data, selection } = useWorld(), whole = data.inFile ? {} : { ...selection, from: "", to: "", last: "", thread: "", focus: "", weigh: "", at: "", heap: "" };
 	const { report } = useReport(["launches"], whole, MOST), launches = table(report, "launches");

@@ -23,7 +23,7 @@ const LADDERS: Record<Unit, Step[]> = {
 };
 const WHOLE_BASE = new Set<Unit>(["ns", "bytes", "joules", "grams"]);
 
-/* As C's %.*f: an exact half goes to the even digit, where toFixed() takes the larger. */
+/* Rounds like C's %.*f: an exact half goes to the even digit, whereas toFixed() takes the larger one. */
 export function fixed(value: number, decimals: number): string {
 	if (Math.abs(value) >= 1e21) /* toFixed() would write an exponent */
 		return BigInt(value).toString() + (decimals ? "." + "0".repeat(decimals) : "");

@@ -1,5 +1,5 @@
-/* flame.tsx: the page `flame`: stacks by any metric of the recording: merged, as an icicle or a flame graph; in time order; or
- * one function between its callers and its callees. Each view is available as a table, too. */
+/* flame.tsx: the page `flame`: stacks by any metric of the recording: merged (as an icicle or a flame graph), in time
+ * order, or as one function between its callers and its callees. Each view is available as a table, too. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type Report, type Row, type Stacks, type Table, text, type Tree } from "./data";
@@ -196,7 +196,7 @@ function useStacks(thread: string, from: string, to: string): typeof NONE {
 	return state.key === key ? state : NONE;
 }
 
-/* States that the picture ends before the requested time does, and offers the next part. */
+/* If the picture ends before the requested time range, says so, and offers the next part. */
 function Rest({ stacks }: { stacks: Stacks }) {
 	const { selection } = useWorld(), last = stacks.time_ns[stacks.time_ns.length - 1];
 	if (!stacks.omitted || last === undefined)

@@ -7,7 +7,7 @@ import { clean, figure } from "./figure";
 import { hits, layout, neighbour, type Layout, type Way } from "./flame_layout";
 import { colours, draw, fillsOf, type Look, nameOf, ROW, type Scene, top, under } from "./flame_paint";
 
-/* Frames at their times instead of side by side, and additional details of a frame. */
+/* For frames that are drawn at their times instead of side by side, with additional details of a frame. */
 export interface Laid {
 	at: Layout;
 	more: (i: number) => string;

@@ -10,7 +10,8 @@ export interface Chart {
 	from: number; /* ns from the recording's start, where x is 0 */
 }
 
-/* How much later than its CPU time implies a sample may be and still follow the previous one: timers are late. */
+/* Timers are late: a sample that is at most this much later than its CPU time implies still follows the previous
+ * one. */
 const SLACK = 0.5;
 
 class Frames {

@@ -1,5 +1,5 @@
 /* flame_layout.ts: the positions of a tree's frames: children side by side from their parent's left edge, in the tree's unit.
- * Nodes are in depth-first order, so a subtree is the run of nodes after its root, and is skipped in one step. */
+ * Nodes are in depth-first order, so a subtree is its root and the nodes right after it, and is skipped in one step. */
 import type { Node, Tree } from "./data";
 
 export interface Layout {
@@ -7,7 +7,7 @@ export interface Layout {
 	x: Float64Array; /* in the unit of total */
 	width: Float64Array; /* its total, or less if its parent has no more space */
 	depth: Int32Array;
-	end: Int32Array; /* the first node that is not below it */
+	end: Int32Array; /* the first node after its subtree */
 	deepest: number;
 }
 
@@ -70,7 +70,7 @@ export function modules(nodes: Node[]): [name: string, self: number][] {
 
 export type Way = "parent" | "child" | "before" | "next";
 
-/* The neighbour of a frame, however narrow; -1: there is none. */
+/* The neighbour of a frame, however narrow that is; -1: there is none. */
 export function neighbour(at: Layout, from: number, way: Way): number {
 	const parent = at.nodes[from]!.parent;
 	if (way === "parent")

@@ -1,7 +1,7 @@
 /* flame_paint.ts: draws a flame graph. The canvas has the size of the viewport, not of the picture, and stays in place while a
- * deep picture scrolls behind it. Subtrees of frames narrower than half a pixel are skipped and counted. Narrow frames, of which
- * there may be a hundred thousand, are pixels of an image with one pixel row per level, which is then stretched; wider ones are
- * filled and labelled over it. Colours are computed once per tree. */
+ * deep picture scrolls behind it. Subtrees of frames narrower than half a pixel are skipped and counted. Narrow frames
+ * (there may be a hundred thousand) are pixels of an image that has one pixel row per level and is then stretched;
+ * wider frames are filled and labelled on top of that image. Colours are computed once per tree. */
 import type { Tree } from "./data";
 import { clean } from "./figure";
 import { modules, type Hits, type Layout } from "./flame_layout";
@@ -43,7 +43,8 @@ export function top(scene: Scene, look: Look, depth: number): number {
 	return (look.upside ? Math.max(scene.at.deepest * ROW, scene.height - ROW) - depth * ROW : depth * ROW) - scene.scroll;
 }
 
-/* Calls `see` for each frame that is wide enough; returns how many were not, including everything below them. */
+/* Calls `see` for each frame that is wide enough; returns how many frames were too narrow, including everything below
+ * them. */
 function each(scene: Scene, see: (i: number, left: number, wide: number, above: boolean) => void): number {
 	const { at, zoomed } = scene, end = at.end[zoomed]!, scale = scene.width / (at.width[zoomed] || 1), from = at.x[zoomed]!;
 	let leftOut = 0;
@@ -118,8 +119,8 @@ class Rows {
 		this.tops = [];
 	}
 
-	/* `left`, `wide`: in device pixels. An earlier fill stays where this one covers less than half, unless it `wins`:
-	 * search hits must be visible. */
+	/* `left`, `wide`: in device pixels. A pixel of which this fill covers less than half keeps its earlier fill,
+	 * unless this fill `wins`: search hits must be visible. */
 	put(top: number, left: number, wide: number, pixel: number, wins: boolean): void {
 		const row = Math.floor((top + ROW) / ROW), at = row * this.canvas.width;
 		if (row >= this.canvas.height)

@@ -1,8 +1,9 @@
 /* live.tsx: a recording that is still being written: the page repeats the requests for what it shows, at a bounded cost, unless
  * it is paused or hidden; a strip in the header shows the state.
  *
- * Requests are repeated in rounds. After a round the page waits until its time is a twentieth of the total, so that expensive
- * sections are refreshed rarely and cheap ones at once; while the program is idle, a two-hundredth. */
+ * Requests are repeated in rounds. After a round, the page waits until that round took at most a twentieth of the time
+ * since it began, so that expensive sections are refreshed rarely and cheap ones at once; while the program is idle, at
+ * most a two-hundredth. */
 import { useEffect, useMemo, useReducer } from "preact/hooks";
 import type { DataSource } from "./data";
 import { clean, figure } from "./figure";
@@ -97,7 +98,7 @@ export class Live {
 	}
 }
 
-/* Without a state the recording is complete, or nothing is known yet. Renders the page again in each round. */
+/* Without a state, the recording is complete, or nothing is known yet. Renders the page again in each round. */
 export function useLive(data: DataSource): Live {
 	const [, redraw] = useReducer((count: number) => count + 1, 0);
 	const live = useMemo(() => new Live(data), [data]);

@@ -19,8 +19,8 @@ import { Timeline } from "./timeline";
 import { Zones } from "./zones";
 
 /* A page, and the section that a recording must have for it to be in the menu; "" = always. Other conditions: the
- * timeline requires tracks, comparisons two recordings, the roofline a measured machine or a device with known
- * ceilings. */
+ * timeline requires tracks; comparisons require two recordings; the roofline requires a measured machine or a device
+ * with known ceilings. */
 const PAGES: [name: string, title: string, section: string, view: () => preact.JSX.Element][] = [
 	["overview", "Overview", "", Overview],
 	["timeline", "Timeline", "", Timeline],
@@ -246,7 +246,8 @@ function App() {
 	return opened?.data === data ? <Page key={run} data={data} recording={opened.recording} runs={opened.runs} /> : <p class="wait" role="status">sonde: opening the recording…</p>;
 }
 
-/* The cookie has the token by now: it leaves the address bar, and with it bookmarks and what is copied from there. */
+/* The cookie has the token by now, so it is removed from the address bar: bookmarks and copied addresses do not contain
+ * it. */
 if (new URLSearchParams(location.search).has("token"))
 	history.replaceState(null, "", location.pathname + location.hash);
 

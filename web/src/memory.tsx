@@ -27,7 +27,7 @@ function curveOf(found: Table): Curve {
 	return { title: clean(found.title), unit: "bytes", points, from: points[0]?.from ?? 0, to: Math.round(last + length) };
 }
 
-/* Bars that a text report draws in its table are a chart above the table here. */
+/* Text reports draw bars in the table; here, a chart above the table has them. */
 function withoutBars(found: Table): Table {
 	return filled({ ...found, columns: found.columns.filter((column) => column.key !== "bar") });
 }
@@ -141,7 +141,7 @@ function Heap({ heap }: { heap: string }) {
 
 /* --- sizes, lifetimes ------------------------------------------------------------------------------------------------------ */
 
-/* A bar per class, as high as its number of blocks; its table is below. */
+/* A bar per class, as high as its number of blocks; the table of the same values is below. */
 function Histogram({ found, from, below }: { found: Table; from: string; below: string }) {
 	const unit = found.columns.find((column) => column.key === from)?.unit ?? "count";
 	const most = found.rows.reduce((high, row) => Math.max(high, number(row, "blocks") ?? 0), 0) || 1;

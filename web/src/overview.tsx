@@ -11,7 +11,7 @@ import { DataTable, filled } from "./table";
 
 /* --- what the run took -------------------------------------------------------------------------------------------- */
 
-/* Rows of the summary: title, the unit in which they are shown, and the size of that unit in the row's own unit. */
+/* Rows of the summary: title, the unit in which the row is shown, and the size of that unit in the row's own unit. */
 const FIGURES: [metric: string, title: string, unit: Unit, scale: number][] = [
 	["timing.wall_time_s", "wall time", "ns", 1e9],
 	["timing.cpu_time_s", "CPU time", "ns", 1e9],
@@ -34,7 +34,7 @@ function shown(report: Report, name: string, unit: Unit, scale: number): string 
 	if (typeof found !== "number")
 		return "–";
 	const said = figure(unit, found * scale);
-	return text(row!, "unit").endsWith("at least") ? `≥ ${said.replace(/^<0\.1/, "0.0")}` : said; /* "≥ <0.1" would be no bound */
+	return text(row!, "unit").endsWith("at least") ? `≥ ${said.replace(/^<0\.1/, "0.0")}` : said; /* "≥ <0.1" is no bound */
 }
 
 /* Figures that are known only at the end of a run, or never if its end was not seen. Readings of the processes give

@@ -1,5 +1,6 @@
-/* overview_curves.tsx: resource use of a process or the system over time: CPU, memory, I/O: tracks of the timeline (docs/UI.md),
- * as they were polled; each with a table of the same values. Nothing is added up: one process is selected. */
+/* overview_curves.tsx: resource use (CPU, memory, I/O) of a process or the system over time. The curves are polled
+ * tracks of the timeline (docs/UI.md); each has a table of the same values. Nothing is added up: one process is
+ * selected. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { CurveView, type Curve, type Point } from "./curves";
 import type { Recording, Row, Table } from "./data";
@@ -19,7 +20,7 @@ const WANTED = [
 ];
 const WIDTH = 300, MOST = 16;
 
-/* How the unit of a track is shown: a rate of time is a share of one CPU. */
+/* How the unit of a track is shown: time per second (s/s) is a share of one CPU. */
 const UNITS: Record<string, [unit: Unit, rate: string]> = { "s/s": ["ratio", ""], B: ["bytes", ""], "B/s": ["bytes", "/s"] };
 
 function wantedOf(lanes: Lane[], process: number, titles: string[]): Lane[] {

@@ -1,5 +1,5 @@
-/* palette.ts: the colours of src/export/plot/palette.c: hues around the OKLCH circle, fixed for a module's name, and shades
- * fixed for a function's. */
+/* palette.ts: the colours of src/export/plot/palette.c: a module's name determines the hue on the OKLCH circle, and a
+ * function's name the shade. */
 const HUES = 36, SHADES = 3, GREY = HUES, APART = 7;
 const MASK = (1n << 64n) - 1n;
 

@@ -6,7 +6,8 @@ import { type Column, type DataSource, type Note, type Recording, type Report, t
 import { clean, figure } from "./figure";
 import { link, type Selection } from "./selection";
 
-/* Whether zones can be compared with ceilings; if not: no work was counted, or the machine was not measured. */
+/* Whether zones can be compared with ceilings. They cannot if no work was counted, or if the machine was not
+ * measured. */
 export type Roofline = "" | "unmeasured" | "there";
 
 export interface World {
@@ -30,7 +31,7 @@ export interface Answer {
 	again(): void;
 }
 
-/* A report of some sections for the selection; while a new one is pending, the previous one. */
+/* A report of some sections for the selection; while a new report is pending, the previous one. */
 export function useReport(sections: string[], selection: Partial<Selection>, limit?: number): Answer {
 	const { data, revision } = useWorld();
 	const [state, set] = useState({ report: null as Report | null, error: "", waiting: true });

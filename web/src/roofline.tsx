@@ -1,7 +1,7 @@
 /* roofline.tsx: the page `roofline`: zones below the ceilings of their machine, both axes logarithmic. Lines are measured
- * ceilings (section `roofs`), points are zones with FLOP and bytes (section `roofline`); a zone without one of them has no
- * intensity and no point. A hollow point with an arrow is a zone whose bytes are a lower bound: its true place is there or
- * further left. GPUs have charts of their own below (section `device-roofs`). */
+ * ceilings (section `roofs`), points are zones with FLOP and bytes (section `roofline`); a zone without FLOP or without
+ * bytes has no intensity and no point. A hollow point with an arrow is a zone whose bytes are a lower bound: its true
+ * place is there or further left. GPUs have charts of their own below (section `device-roofs`). */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type DataSource, type Recording, type Table, table, text, value } from "./data";
 import { clean, figure } from "./figure";
@@ -24,8 +24,8 @@ function standing(points: Table | null, roofs: Table | null, devices: Table | nu
 	return roofs?.rows.length ? "there" : "unmeasured";
 }
 
-/* The recording's contents show whether work may have been counted, and the section itself whether it was. It is requested
- * once, after what is visible, and for a live run not before its end. */
+/* The recording's contents show whether work may have been counted; only the section shows whether it was. The section
+ * is requested once, after the visible ones, and not before the end of a live run. */
 export function useRoofline(data: DataSource, recording: Recording, isWhole: boolean): Standing {
 	const [found, set] = useState<Standing>(""), may = isWhole && ["roofline", "device-roofs"].some((section) => recording.sections.includes(section));
 	useEffect(() => {

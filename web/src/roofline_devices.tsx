@@ -1,6 +1,6 @@
-/* roofline_devices.tsx: theoretical ceilings of GPUs (section `device-roofs`): a chart for each GPU, or one for several that are
- * alike, each with its own axes. Nothing is measured, so all lines are dashed; the FLOP and bytes of kernels are unknown, so
- * there are no points, and the page says so. */
+/* roofline_devices.tsx: theoretical ceilings of GPUs (section `device-roofs`): a chart for each GPU, or one chart for
+ * several GPUs that are alike. Each chart has its own axes. Nothing is measured, so all lines are dashed; the FLOP and
+ * bytes of kernels are unknown, so there are no points, and the page says so. */
 import { useMemo, useState } from "preact/hooks";
 import type { Table } from "./data";
 import { clean, figure } from "./figure";

@@ -15,7 +15,7 @@ export interface Point {
 export interface Ceiling {
 	name: string;
 	form: "peak" | "memory";
-	kind: "all" | "one" | "maker" | "set" | "theory"; /* all CPUs; one thread; datasheet; a narrower instruction set; theoretical, of a device */
+	kind: "all" | "one" | "maker" | "set" | "theory"; /* of all CPUs; of one thread; from a datasheet; of a narrower instruction set; theoretical, of a device */
 	rate: number;
 }
 

@@ -1,4 +1,4 @@
-/* said.ts: translates what reports say in terms of command-line options into things to click on the page. */
+/* said.ts: replaces command-line options in the text of reports by things to click on the page. */
 import { type Action, type Column, type Note, type Report, type Row, type Section, value } from "./data";
 
 /* What a note shows instead of the part that advises an option; null: unchanged, because it has to be typed. */

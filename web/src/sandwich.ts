@@ -1,5 +1,6 @@
-/* sandwich.ts: one function with all of its callers and callees on every path: two trees made from a call tree. Under recursion
- * the outermost call counts, so nothing counts twice, and totals equal those of the section `callers`. */
+/* sandwich.ts: one function with all of its callers and callees on every path: two trees made from a call tree. Under
+ * recursion, only the outermost call counts, so nothing counts twice, and totals equal those of the section
+ * `callers`. */
 import type { Node, Tree } from "./data";
 import { layout } from "./flame_layout";
 
@@ -28,7 +29,8 @@ function add(to: Made, from: Node, self: number): void {
 	to.node.self += self;
 }
 
-/* Depth first, children with the largest total first; without recursion, since stacks may be deep. */
+/* Nodes are in depth-first order, children with the largest total first. The function does not recurse, because stacks
+ * may be deep. */
 function flat(root: Made): Node[] {
 	const nodes: Node[] = [], left: [Made, number | null][] = [[root, null]];
 	for (let next = left.pop(); next; next = left.pop()) {

@@ -1,5 +1,5 @@
-/* sections.tsx: a section as tables with notes and a filter; and the generic page for sections without one of their own, so that
- * everything recorded can be reached. */
+/* sections.tsx: a section as tables with notes and a filter; and the generic page for sections that have no page of
+ * their own, so that everything recorded can be reached. */
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { type Column, type Report, type Row, type Section, type Table, text } from "./data";

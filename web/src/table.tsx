@@ -52,7 +52,7 @@ export function filled(table: Table): Table {
 	return columns.length === table.columns.length || !columns.length ? table : { ...table, columns };
 }
 
-/* In a table that is too wide for the window, names come first, so that scrolled figures keep their row's name. */
+/* In a table that is too wide for the window, names come first, so that they stay visible while figures scroll. */
 export function namesFirst(table: Table): Table {
 	if (table.columns.length <= 10 || table.columns[0]?.unit === "text")
 		return table;

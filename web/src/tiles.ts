@@ -1,5 +1,6 @@
-/* tiles.ts: tracks of the timeline and their bins as typed arrays: the answers of /api/lanes and /api/tiles (docs/UI.md). An
- * answer may come from another version or be truncated: whatever does not fit is an error, never a picture. */
+/* tiles.ts: tracks of the timeline and their bins as typed arrays: the answers of /api/lanes and /api/tiles
+ * (docs/UI.md). An answer may come from another version or be truncated: an answer that does not fit is an error, and
+ * is never drawn. */
 
 export type Kind = "zones" | "spans" | "iterations" | "states" | "waits" | "path" | "cpu" | "series" | "heap" | "counters" | "instants" | "device";
 
@@ -90,7 +91,7 @@ export interface Wanted {
 	to?: number;
 	shortest?: number;
 	longest?: number;
-	thread?: number; /* its tracks, and those without a thread; 0: all */
+	thread?: number; /* the thread's tracks, and tracks without a thread; 0: all */
 	limit?: number;
 }
 
@@ -176,10 +177,10 @@ export function sizeOf(bins: Bins): number {
 }
 
 /* The time up to which rows of a tile are kept if the track's bins have changed from `changed` on; Infinity: all rows
- * are kept and nothing is missing. At that time the old rows and the new ones can be joined: rows before it cover
- * everything that begins before it, and later rows the rest. So it is either the start of a row or far behind the last
- * row. (When leaves are added, only the last node of a pyramid changes. If a row combines such a node as a whole, the
- * node is alone in its row or in the last row.) */
+ * are kept and nothing is missing. The old rows and the new ones can be joined at that time: rows before it cover
+ * everything that begins before it, and later rows cover the rest. So this time is either the start of a row or far
+ * behind the last row. (When leaves are added, only the last node of a pyramid changes. If a row combines such a node
+ * as a whole, the node is alone in its row or in the last row.) */
 export function cutOf(bins: Bins, changed: number | null, pixel: number): number {
 	if (changed === null)
 		return Infinity;
@@ -194,7 +195,7 @@ export function cutOf(bins: Bins, changed: number | null, pixel: number): number
 	return at > 0 ? start[at]! : -Infinity;
 }
 
-/* The rows of `before` that start before `cut`, followed by the rows of `after` that do not. */
+/* The rows of `before` that start before `cut`, followed by the rows of `after` that start at `cut` or later. */
 export function joined(before: Bins, cut: number, after: Bins): Bins {
 	const most = firstAt(before.start, cut), least = firstAt(after.start, cut);
 	const columns = Object.entries(before).filter(([, column]) => typeof column === "object") as [string, Float64Array][];

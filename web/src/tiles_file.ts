@@ -36,7 +36,7 @@ function unpack(form: Bins["form"], bytes: Uint8Array, at: number, count: number
 	const reader = new Reader(bytes, at, count), start = reader.numbers();
 	const length = form === "moments" ? new Float64Array(count) : reader.numbers();
 	for (let i = 0, end = 0; i < count; i++) {
-		start[i]! += end; /* it was the gap to the previous row */
+		start[i]! += end; /* the file has the gap to the previous row */
 		end = start[i]! + length[i]!;
 	}
 	if (form === "curve")

@@ -1,6 +1,6 @@
-/* tiles_fold.ts: bins of a track embedded in the page, as src/tiles/ makes them on the server: a 16-to-1 pyramid over the track
- * is walked down to nodes shorter than a pixel, and those that start in the same pixel are merged. Both must give the same
- * result: tests/cli/ui/ui-bins.sh and tests/ui/timeline.mjs compare them. */
+/* tiles_fold.ts: bins of a track embedded in the page, as src/tiles/ makes them on the server: a 16-to-1 pyramid over
+ * the track is walked down to nodes shorter than a pixel, and nodes that start in the same pixel are merged. Page and
+ * server must give the same result: tests/cli/ui/ui-bins.sh and tests/ui/timeline.mjs compare them. */
 import type { Bins, Curve, Moments, Slices } from "./tiles";
 
 const FAN = 16;

@@ -90,7 +90,7 @@ function useCount(wanted: Wanted): number | null | undefined {
 	return count;
 }
 
-/* Same values as in the style sheet: timeline.css. */
+/* The same values as in timeline.css. */
 function useNarrow(): boolean {
 	const query = useMemo(() => matchMedia("(max-width: 700px)"), []), [narrow, set] = useState(query.matches);
 	useEffect(() => {
@@ -157,7 +157,7 @@ function Stage({ lanes }: { lanes: Lanes }) {
 	}, [engine]);
 	const count = useCount(wantedOf(found.tooMany ? [] : found.names, chosen, selection.thread, duration));
 	const overlays = useOverlays(lanes, still, { arrows: shows.arrows, path: shows.path && lanes.lanes.some((lane) => lane.kind === "path") });
-	/* Links and Back move the window; its own last change to the URL does not. */
+	/* Links and Back move the window; the window's own last change to the URL does not. */
 	useEffect(() => {
 		const view = viewOf(selection, duration);
 		if (written(view) !== written(engine.view) && (selection.view !== written(still) || written(engine.view) === written(still)))

@@ -129,7 +129,8 @@ function range(one: number, other: number, duration: number): Window {
 	return { from, to: Math.max(to, from + 1) };
 }
 
-/* The wheel scrolls the rows; with Ctrl it zooms at the pointer; with Shift, or sideways, it moves along the time. */
+/* The wheel scrolls the rows; with Ctrl, it zooms at the pointer; with Shift, or turned sideways, it moves along the
+ * time. */
 function useWheel(box: { current: HTMLElement | null }, canvas: { current: HTMLElement | null }, engine: Engine): void {
 	useEffect(() => {
 		const turned = (event: WheelEvent) => {

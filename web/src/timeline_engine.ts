@@ -54,8 +54,8 @@ export class Engine {
 		this.calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 	}
 
-	/* Takes over the state of the engine for the shorter recording. The recording reports which tiles are still
-	 * valid, if it knows; otherwise all old tiles are drawn until they have been requested again. */
+	/* Takes over the state of the engine of the shorter recording. If the new recording reports which tiles are
+	 * still valid, these are kept; otherwise, all old tiles are drawn until they have been requested again. */
 	follow(before: Engine): void {
 		const was = new Map(this.lanes.since?.map(({ id, changed_ns }, lane) => [id, { lane, changed: changed_ns }]));
 		const keyOf = (lane: Lane) => [lane.kind, lane.process, lane.thread, lane.depth, lane.title].join("\n");

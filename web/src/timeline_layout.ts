@@ -24,7 +24,7 @@ const TITLES: Record<Kind, string> = {
 	series: "", heap: "heap", counters: "", instants: "instants", device: "device",
 };
 
-/* The title of a track: its own, or that of its kind. */
+/* The title of a track: its own title, or the title of its kind. */
 export function titleOf(lane: Lane): string {
 	return clean(lane.title || TITLES[lane.kind]) + (lane.depth > 0 && !lane.title ? ` ${lane.depth}` : "");
 }
@@ -38,7 +38,7 @@ export class People {
 		this.tids = new Map(recording.threads.map((at) => [at.id, at.tid]));
 		this.processes = new Map(recording.processes.map((at) => [at.id, `${clean(at.name) || "process"} (${at.pid})`]));
 	}
-	/* 0 if it belongs to no thread. */
+	/* The thread's number; 0 if `id` is no thread. */
 	tid(id: number): number {
 		return this.tids.get(id) ?? 0;
 	}
@@ -54,7 +54,7 @@ export class People {
 	}
 }
 
-/* Tracks from top to bottom: polled ones of a process or a thread come last. */
+/* Tracks from top to bottom: polled tracks of a process or a thread come last. */
 /* Threads of a process are sorted by number, so that users find them. */
 function ordered(lanes: Lane[], people: People): Lane[] {
 	const rank = (lane: Lane) => (lane.kind === "path" ? 0 : lane.kind !== "series" ? 1 : 2);
@@ -82,8 +82,8 @@ export function foldedAtFirst(lanes: Lanes): Set<string> {
 	return new Set(beside ? lanes.lanes.filter((lane) => !lane.thread && lane.kind === "series").map((lane) => `s${lane.process}`) : []);
 }
 
-/* `thread`: only this thread's tracks and those of no thread; 0 = all. `narrow`: there is no space for a thread's name next
- * to a track's title; it gets a row of its own. */
+/* `thread`: only this thread's tracks, and tracks of no thread; 0 = all. `narrow`: there is no space for a thread's
+ * name next to a track's title; the name gets a row of its own. */
 export function layout(lanes: Lanes, people: People, folded: Set<string>, thread: number, narrow = false): Row[] {
 	const rows: Row[] = [], wanted = ordered(lanes.lanes, people).filter((lane) => !thread || !lane.thread || lane.thread === thread);
 	const readings = (process: number) => wanted.filter((lane) => lane.process === process && !lane.thread && lane.kind === "series").length;
@@ -123,7 +123,7 @@ export function heightOf(rows: Row[]): number {
 	return last ? last.top + last.height : 0;
 }
 
-/* The row at a height; outside of all rows, the first or last. */
+/* The row at a height; above all rows the first one, below all rows the last one. */
 export function rowAt(rows: Row[], y: number): number {
 	let low = 0, high = rows.length - 1;
 	while (low < high) {

@@ -1,5 +1,5 @@
-/* timeline_map.tsx: the area above the tracks: a minimap of the whole run with the visible range, which can be dragged and
- * resized, and the ruler of that range. */
+/* timeline_map.tsx: the area above the tracks: a minimap of the whole run, on which the visible range can be dragged
+ * and resized, and the ruler of the visible range. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { DataSource } from "./data";
 import { figure } from "./figure";

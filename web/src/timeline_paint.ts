@@ -21,7 +21,7 @@ export interface Theme {
 	line: number;
 	colours: Uint32Array; /* by name */
 	faint: Uint32Array; /* fainter, for names that do not match the search */
-	inks: string[]; /* text colours on them, by name */
+	inks: string[]; /* text colours on these slices, by name */
 	fill: number; /* colour of curves */
 	pale: number;
 	ink: string;

@@ -68,8 +68,8 @@ export function rasterMoments(row: Uint32Array, bins: Moments, strip: Strip, col
 	}
 }
 
-/* Filled up to the minimum, and paler from there to the maximum; `high` rows, top row first. `low` and `peak` are
- * scratch memory. */
+/* A curve is filled up to the minimum, and paler from there to the maximum, in `high` rows, the top row first. `low`
+ * and `peak` are scratch memory. */
 export function rasterCurve(rows: Uint32Array, stride: number, high: number, bins: Curve, strip: Strip, most: number,
 	fill: number, pale: number, low: Float64Array, peak: Float64Array): void {
 	const { start, length, least } = bins, { from, each, left, right } = strip, above = bins.most;

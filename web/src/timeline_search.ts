@@ -1,5 +1,5 @@
-/* timeline_search.ts: search for slices by name: the names that a regular expression matches, and the next or previous slice,
- * requested in steps that stay small however long the run is. */
+/* timeline_search.ts: search for slices by name: the names that a regular expression matches, and the next or previous
+ * matching slice, which is requested in steps that stay small however long the run is. */
 import type { DataSource } from "./data";
 import { matcher } from "./figure";
 import type { Lanes, Slice, Wanted } from "./tiles";
@@ -39,7 +39,8 @@ export async function following(data: DataSource, wanted: Wanted, now: Slice | n
 	return null;
 }
 
-/* The last slice before `now` (null: the last of all). Searches backwards in parts that grow until one is found. */
+/* The last slice before `now` (null: the last of all). Searches backwards in parts of growing length until a slice is
+ * found. */
 export async function preceding(data: DataSource, wanted: Wanted, now: Slice | null, duration: number, part: number): Promise<Slice | null> {
 	const least = wanted.from ?? 0, end = Math.min(wanted.to ?? Infinity, Math.ceil(now ? now.start : duration) + 1);
 	let to = end, from = Math.max(least, Math.floor(end - Math.max(part, 1000)));

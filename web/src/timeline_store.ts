@@ -1,11 +1,13 @@
-/* timeline_store.ts: tiles: those available, those requested, and which to request next.
+/* timeline_store.ts: the tiles that are available, the tiles that are requested, and the choice of what to request
+ * next.
  *
  * A tile is TILE_PX pixels of one track at a power of two of ns per pixel (its level), aligned to its own length, so that a
- * moving window finds existing tiles again. One request asks for all missing tracks of a column of tiles. Few requests are
- * pending at a time, and a slow one whose place is not visible any more is cancelled. If the tiles need too much memory, those
- * not drawn for the longest time are dropped. If the recording grows, a tile keeps the rows before the change in its track, and
- * only later ones are requested (tiles.ts: cutOf); tracks with little missing are requested together, so that they do not wait
- * for the others. Nothing here waits: a frame draws what is available, and `changed` is called when there is more.
+ * moving window finds existing tiles again. One request asks for all missing tracks of a column of tiles. Few requests
+ * are pending at a time, and a slow request for tiles that are not visible any more is cancelled. If the tiles need too
+ * much memory, the tiles that were not drawn for the longest time are dropped. If the recording grows, a tile keeps the
+ * rows before the change in its track, and only later ones are requested (tiles.ts: cutOf); tracks that lack little are
+ * requested together, so that they do not wait for the other tracks. No function here blocks: a frame draws what is
+ * available, and `changed` is called when more has arrived.
  */
 import type { DataSource } from "./data";
 import { type Bins, cutOf, joined, type Lanes, sizeOf, type Tiles } from "./tiles";
@@ -54,7 +56,7 @@ function keyOf(level: number, index: number): number {
 	return level * LEVELS + index;
 }
 
-/* What must be requested again of a tile whose track's bins have changed from a time on. */
+/* Which part of a tile must be requested again if its track's bins have changed from a time on. */
 function stale(tile: Tile, changed: number | null): { coarse: boolean; cut?: number } {
 	if (tile.coarse)
 		return { coarse: true };
@@ -84,9 +86,9 @@ export class Store {
 		this.top = Math.max(0, Math.ceil(Math.log2(Math.max(duration, 1) / TILE_PX)));
 	}
 
-	/* Takes over the tiles of the store for the shorter recording: they are drawn, and requested again from where
-	 * they have changed. `now` maps an old track to its new id (undefined: gone), and to the time from which its
-	 * bins have changed (null: unchanged). */
+	/* Takes over the tiles of the store of the shorter recording: these are drawn, and are requested again from the
+	 * time on at which they have changed. `now` maps an old track to its new id (undefined: gone), and to the time
+	 * from which its bins have changed (null: unchanged). */
 	follow(before: Store, now: (lane: number) => { lane: number | undefined; changed: number | null } | undefined): void {
 		for (const [id, of] of before.held) {
 			const { lane, changed = 0 } = now(id) ?? {};
@@ -98,7 +100,7 @@ export class Store {
 		}
 	}
 
-	/* What is available for a tile: itself, or the smallest one that contains it. */
+	/* What is available for a tile: the tile itself, or the smallest tile that contains it. */
 	best(lane: number, level: number, index: number): Tile | null {
 		const of = this.held.get(lane);
 		for (let up = level; of && up <= this.top; up++) {

@@ -19,7 +19,7 @@ interface Scale {
 	ticks: number[];
 }
 
-/* The position of a duration: those below 1 ns, if any, have a bar of their own in front. */
+/* The position of a duration. Durations below 1 ns, if any, have a bar of their own in front. */
 function scaleOf(rows: Row[]): Scale {
 	const zero = number(rows[0]!, "from_ns") === 0 ? 1 : 0, first = Math.max(1, number(rows[zero] ?? rows[0]!, "from_ns")), last = Math.max(first * 1.01, number(rows[rows.length - 1]!, "to_ns"));
 	const room = zero ? 100 / rows.length : 0, wide = Math.log(last / first);

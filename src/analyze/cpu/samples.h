@@ -57,7 +57,7 @@ int sonde_samples_init(struct sonde_samples *samples, struct sonde_session *sess
 void sonde_samples_fini(struct sonde_samples *samples);
 
 /* A row's contribution to Σ weight². Measured time counts as the number of samples that the sampling rate would have
- * given: it is known only as the remainder after user samples, so it has their error. */
+ * given: it is known only as the remainder after user samples, so it has the error of these samples. */
 double sonde_samples_square(uint64_t weight_ns, uint8_t status, uint64_t period_ns);
 
 /* Formats "100 % = 2.000 s of CPU time (2000 samples)". */

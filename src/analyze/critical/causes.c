@@ -2,11 +2,11 @@
  * determines the thread responsible.
  *
  * Lock: the thread that released it last before the wait ended, from the rows of holds, which exist for every hold that
- * ended while another thread waited; before the first of them, the holder when the wait began. Semaphore or condition:
- * the thread that last posted or signalled before. Barrier: the last thread to arrive in that round. Join or wait for a
- * child: the one that exited. Pipe: the first thread that wrote to it after the reader blocked, or read from it after
- * the writer did. Futexes are not covered, because their wakers are not recorded. If calls of a process were lost, the
- * last holder may be unrecorded, so locks have no cause.
+ * ended while another thread waited; before the first such row, the thread that held the lock when the wait began.
+ * Semaphore or condition: the thread that last posted or signalled before. Barrier: the last thread to arrive in that
+ * round. Join or wait for a child: the thread or child that exited. Pipe: the first thread that wrote to the pipe after
+ * the reader blocked, or read from it after the writer blocked. Futexes are not covered, because their wakers are not
+ * recorded. If calls of a process were lost, the last holder may be unrecorded, so locks have no cause.
  *
  * The creator of a thread is known from wakeups; otherwise, if only one thread existed that could have created it.
  */
@@ -87,8 +87,8 @@ static int compare_arrivals(const void *left, const void *right)
 	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
 }
 
-/* A round ends with the first arrival after a thread of it has continued; the last one to arrive unblocked the
- * others. */
+/* A barrier's round ends with the first arrival after one of its threads has continued; the thread that arrived last
+ * unblocked the others. */
 static int end_rounds(struct sonde_critical_causes *causes)
 {
 	struct arrival *arrivals = causes->arrivals.data;

@@ -65,7 +65,7 @@ struct sonde_critical {
 	int has_looks;                      /* some calls were found by sampling threads from outside */
 	struct sonde_critical_work *works;  /* [0] is unused */
 	size_t work_count;                  /* 0 if there are none */
-	size_t device_waits, unended_waits; /* waits of threads for devices; those without a known cause */
+	size_t device_waits, unended_waits; /* numbers of waits for devices, and of waits without a known cause */
 	size_t devices_left_out;            /* number of activities if too many to keep: then `works` is empty */
 };
 

@@ -2,8 +2,8 @@
  *
  * From the start of the call until the awaited activity ended, the thread could not make progress, whatever it did:
  * some drivers sleep, some poll. That time becomes one blocked segment, whose cause is the activity. If the thread was
- * blocked again before the call returned, the segment extends to the end of that: it was on its way to a CPU, and the
- * driver woke it. The rest of the call stays unchanged.
+ * blocked again before the call returned, the segment extends to the end of that blocking: the driver had woken the
+ * thread, which was on its way to a CPU. The rest of the call stays unchanged.
  */
 #include <stdlib.h>
 
@@ -113,7 +113,7 @@ static int compare_waits(const void *left, const void *right)
 	return (a->to_ns < b->to_ns) - (a->to_ns > b->to_ns);
 }
 
-/* Of nested calls only the outermost counts; sets `work` of the others to 0. */
+/* Of nested calls, only the outermost counts; sets `work` of the others to 0. */
 static void leave_inner_out(struct sonde_critical_device_wait *waits, size_t count)
 {
 	const struct sonde_critical_device_wait *last = NULL;

@@ -1,12 +1,13 @@
 /* devices.c: device activities, what each of them waited for, and which of them ended a thread's wait for a device.
  *
- * A wait ends with the activity that its own call submitted, if both have the same correlation. Otherwise it ends with
- * the activity that ended last before it: in its queue if the call names one, or else in all queues of its process.
- * Activities that ended before the call began do not count. In an in-order queue, an activity starts after its
- * predecessor has ended: if it was already submitted by then, it waited for the predecessor, otherwise for the
- * submitting thread. In other queues it is unknown what it waited for after its submission. The submitter is recorded
- * with the activity, or is the caller of the call with the same correlation; if neither is known, the path continues in
- * the waiting thread. Markers do nothing, and are left out. All of this uses sorting and binary search: n log n.
+ * A wait ends with the activity that its own call submitted, if both have the same correlation. Otherwise, it ends with
+ * the last activity that ended before the wait did: in the queue that the call names, if it names one, else in all
+ * queues of the process. Activities that ended before the call began do not count. In an in-order queue, an activity
+ * starts after its predecessor has ended: if it was already submitted by then, it waited for the predecessor, otherwise
+ * for the submitting thread. In other queues, it is unknown what an activity waited for after its submission. The
+ * submitter is recorded with the activity, or is the caller of the call with the same correlation; if neither is known,
+ * the path continues in the waiting thread. Markers do nothing, and are left out. All of this uses sorting and binary
+ * search: n log n.
  *
  * CUDA does not record a wait if a call copies and returns when the copy is done: such a call is treated as a wait if
  * its copy had ended when it returned.

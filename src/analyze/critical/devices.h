@@ -2,7 +2,7 @@
  *
  * A thread that waited for a device has a blocked segment from the call until it was active again; the cause is the
  * activity that ended last. An activity has the thread and time of its submission, and a predecessor in its queue: it
- * could not start before either.
+ * could start neither before its submission nor before its predecessor had ended.
  */
 #ifndef SONDE_ANALYZE_CRITICAL_DEVICES_H
 #define SONDE_ANALYZE_CRITICAL_DEVICES_H

@@ -1,10 +1,10 @@
-/* replay.c: replays the segments of all threads forward, some of them shortened.
+/* replay.c: replays the segments of all threads forward, with some segments shortened.
  *
  * Everything happens in the recorded order: ends of segments, unblocking, creation of threads. The state of each thread
- * is its position in the recording and in the hypothetical run, and when it was last active: that is the time on which
- * threads waiting for it depend, as in the backward walk. Segments that were added late (at the ends of threads) are
- * sorted first. A thread that runs less also waits less for a CPU, whichever thread had it: CPUs are time-shared, so it
- * waits as long as before for each ns of running. Its waits within scaled parts are therefore scaled as well.
+ * is its position in the recording and in the hypothetical run, and when it was last active: threads that wait for it
+ * depend on that time, as in the backward walk. Segments that were added late (at the ends of threads) are sorted
+ * first. A thread that runs less also waits less for a CPU, whichever thread had it: CPUs are time-shared, so it waits
+ * as long as before for each ns of running. Its waits within scaled parts are therefore scaled as well.
  */
 #include "analyze/critical/replay.h"
 
@@ -218,8 +218,8 @@ static void be_born(struct replay *replay, uint32_t thread, const struct moment 
 		created->now.other_ns = moment->other_ns + (created->now.recorded_ns - moment->recorded_ns);
 }
 
-/* An activity starts as long after the event it waited for as recorded, but not before its other dependency. Without a
- * known dependency it has no end, because no thread waited for it. */
+/* An activity starts as long after the event that it waited for as in the recording, but not before its other
+ * dependency. Without a known dependency it has no end, because no thread waited for it. */
 static void end_work(struct replay *replay, uint32_t id)
 {
 	const struct sonde_critical_work *work = &replay->critical->works[id];

@@ -32,10 +32,11 @@ struct sonde_critical_outcome {
 };
 
 /* Replays the segments forward. A segment begins when the previous one ends. If it waited for another thread, it ends
- * as long after that thread's event as recorded. Waits without a known cause keep their length. Waits for a CPU within
- * scaled parts are scaled, because CPUs are time-shared. A device activity begins as long after what it waited for as
- * recorded, but not before its predecessor in the queue has ended and it was submitted. Without scales, or with speed 1
- * for all, the span is the recorded one. Each scale requires another pass over the file; -ENOMEM. */
+ * as long after that thread's event as in the recording. Waits without a known cause keep their length. Waits for a CPU
+ * within scaled parts are scaled, because CPUs are time-shared. A device activity begins as long after the event that
+ * it waited for as in the recording, but neither before its submission nor before its predecessor in the queue has
+ * ended. Without scales, or with speed 1 for all, the span is the recorded one. Each scale requires another pass over
+ * the file; -ENOMEM. */
 int sonde_critical_replay(struct sonde_critical_outcome *out, const struct sonde_critical *critical,
 			  const struct sonde_critical_scale *scales, size_t count);
 

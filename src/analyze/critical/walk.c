@@ -1,14 +1,15 @@
 /* walk.c: finds the critical path: from the end of the span back to its start, always in the thread that had to be
  * waited for.
  *
- * Active time of a thread belongs to that thread. Where it was blocked, the path continues in the thread that unblocked
- * it, at the time it did so; from then until the blocked thread was on a CPU, it was waking. If that thread is unknown
- * or not recorded, the blocked time is a step of its own. The steps therefore cover the span without gaps or overlaps.
- * Each thread is traversed backward only once, so the time is proportional to the number of segments.
+ * Active time of a thread belongs to that thread. Where a thread was blocked, the path continues in the thread that
+ * unblocked it, at the time of the unblocking; from then until it was on a CPU, the blocked thread was waking. If the
+ * unblocking thread is unknown or not recorded, the blocked time is a step of its own. The steps therefore cover the
+ * span without gaps or overlaps. Each thread is traversed backward only once, so the time is proportional to the number
+ * of segments.
  *
  * Where a thread waited for a device, the path goes through the activity it waited for, back through the queue as long
- * as each activity waited for its predecessor, and from there to the thread that submitted the first of them, at the
- * time it did so.
+ * as each activity waited for its predecessor, and from there to the thread that submitted the first of these
+ * activities, at the time of that submission.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* what_if.c: predicts how long the run would have taken if parts of it were faster: each alone, and all together. */
+/* what_if.c: predicts how long the run would have taken if parts of it had been faster: each part alone, and all of
+ * them together. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

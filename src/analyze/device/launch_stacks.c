@@ -193,7 +193,7 @@ static int compare_calls(const void *left, const void *right)
 	return by ? by : sonde_order(a->stack, b->stack);
 }
 
-/* Of several calls with the same correlation the outermost wins; it is recorded first. */
+/* Of several calls with the same correlation, the outermost wins; it is recorded first. */
 static void sort_calls(struct kept *calls)
 {
 	struct call *rows = calls->rows;

@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* The first maps an invalid kind to "unknown"; the others return whether a kind is host memory, and its name. */
+/* sonde_memory_kind() maps an invalid kind to "unknown"; the others return whether a kind is host memory, and its
+ * name. */
 uint8_t sonde_memory_kind(uint32_t kind);
 int sonde_memory_is_host(uint32_t kind);
 const char *sonde_memory_word(uint32_t kind);

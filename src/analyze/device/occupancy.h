@@ -6,7 +6,7 @@
  * warps, blocks, registers and shared memory; occupancy = blocks · warps per block ÷ warps per unit. Registers are
  * allocated per warp, 256 at a time, in each of the four partitions of a unit (two for 6.0). Shared memory is allocated
  * 256 bytes at a time, from 8.0 on 128 bytes; from 8.0 on, the system also reserves 1 KiB of it per block, even if the
- * block uses none. Without a known compute capability 128 bytes and no reservation are assumed. Limits from barriers
+ * block uses none. If the compute capability is unknown, 128 bytes and no reservation are assumed. Limits from barriers
  * and clusters are ignored.
  */
 #ifndef SONDE_ANALYZE_DEVICE_OCCUPANCY_H

@@ -3,8 +3,8 @@
  *
  * FLOP/s = units × lanes per unit × 2 (a multiplication and an addition) × maximum clock. The lanes per unit follow
  * from the compute capability: results per clock and multiprocessor in the CUDA C++ Programming Guide ("Throughput of
- * Native Arithmetic Instructions"), from 8.0 on those implied by the published peaks of its chips. The memory bandwidth
- * is the one that the driver reports.
+ * Native Arithmetic Instructions"); from 8.0 on, the results that the published peaks of its chips imply. The memory
+ * bandwidth is the one that the driver reports.
  */
 #ifndef SONDE_ANALYZE_DEVICE_ROOFS_H
 #define SONDE_ANALYZE_DEVICE_ROOFS_H

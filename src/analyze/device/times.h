@@ -77,7 +77,7 @@ struct sonde_device_union {
 
 /* Call in order of from_ns. -ENOMEM. */
 int sonde_device_union_add(struct sonde_device_union *of, uint64_t from_ns, uint64_t to_ns);
-/* How much of a time range it covers. */
+/* How much of a time range the spans cover. */
 uint64_t sonde_device_union_covers(const struct sonde_device_union *of, uint64_t from_ns, uint64_t to_ns);
 void sonde_device_union_fini(struct sonde_device_union *of);
 

@@ -142,7 +142,7 @@ static int say_verdict(struct sonde_diff *diff)
 	code = sonde_report_note(report, NULL, 0, "%s: %s by iterations of %s, within these two runs",
 				 sonde_verdict_name(diff->verdict), sonde_change_words(diff->change.by).text,
 				 diff->iteration);
-	/* Iterations that get no verdict for another reason have a note of it. */
+	/* If iterations get no verdict for another reason, a note states it. */
 	const struct sonde_change_why why = sonde_change_why(&diff->change, 2 * diff->options->margin, "iterations");
 	return code || !*why.text || !diff->is_comparable ? code : sonde_report_note(report, NULL, 1, "%s", why.text);
 }
@@ -215,8 +215,8 @@ static int is_compared(const struct sonde_diff *diff, const struct part *part)
 	return 0;
 }
 
-/* Adds a section that was asked for and has nothing to compare, with the reason. In a diff of all sections, notes what
- * one side has and was not recorded of the other. */
+/* Adds a section that was requested and has nothing to compare, with the reason. In a diff of all sections, notes what
+ * one side has and the other did not record. */
 static int say_absent(struct sonde_diff *diff, const struct part *part)
 {
 	const char *const a = sonde_pass_missing(diff->baseline, part->kinds, diff->report), *const b =

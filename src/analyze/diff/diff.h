@@ -33,7 +33,7 @@ struct sonde_diff {
 };
 
 /* Adds the sections `diff`, `diff-iterations`, `diff-zones` and `diff-functions`, or those that the options name, which
- * may include `diff-calltree`; and the facts `verdict`, `speedup` and so on, which are always based on all of them. 0,
+ * may include `diff-calltree`; and the facts `verdict`, `speedup` and so on, which are always based on all sections. 0,
  * or a negative errno with a message. */
 int sonde_diff_run(struct sonde_diff *diff);
 

@@ -151,7 +151,7 @@ struct compared {
 	struct series baseline, candidate; /* without their values */
 	struct sonde_change change;
 	int is_enough;
-	int is_noise; /* all of the difference can be */
+	int is_noise; /* the whole difference can be noise */
 	enum sonde_verdict verdict;
 };
 
@@ -186,7 +186,8 @@ static int compare_name(struct comparisons *all, const struct sonde_annotations 
 	return code;
 }
 
-/* Whether the slower side can have been slowed down as much as it differs: it may have taken that share less. */
+/* True if noise can explain the whole difference: without it, the slower side may have taken less time by the share
+ * noise[]. */
 static int can_be_noise(const struct compared *row, const double noise[2])
 {
 	return (row->verdict == SONDE_VERDICT_IMPROVED && row->change.by * (1 - noise[0]) <= 1) ||

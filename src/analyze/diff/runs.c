@@ -1,7 +1,7 @@
 /* runs.c: compares the totals and iterations of several runs, and gives the verdict (diff/runs.h).
  *
  * Each run is one value: rank tests over runs (Mann and Whitney) separate changes from the variation between runs. Five
- * runs of each are the minimum for significance. If the runs of one side were made after those of the other, the
+ * runs of each side are the minimum for significance. If the runs of one side were made after those of the other, the
  * difference includes drift of the machine: a change below SONDE_CHANGE_DRIFT then gets no verdict.
  */
 #include "analyze/diff/runs.h"

@@ -3,9 +3,9 @@
  * Two frames are the same if the names of their functions and modules and their callers are the same. As in
  * diff/functions.c, functions without a name are merged per module and caller, unless both recordings have the same
  * build of the module. The trees are merged in a hash table keyed by (caller, name, module) and written depth first,
- * with the larger of the two sides first. If there are too many frames the smallest are left out: a frame never appears
- * without its callers, because none is larger than its callers. Nothing here recurses, because the recording determines
- * how deep stacks are.
+ * with the larger of the two sides first. If there are too many frames, the smallest are left out. A frame never
+ * appears without its callers, because no frame is larger than its callers. Nothing here recurses, because the
+ * recording determines how deep stacks are.
  */
 #include <errno.h>
 #include <math.h>

@@ -56,7 +56,7 @@ struct sonde_versus {
 };
 
 /* CPU time is the best metric for a command that keeps one core busy, because other programs affect it less; wall time
- * for one that waits, or runs on several cores. */
+ * is the best for a command that waits, or runs on several cores. */
 enum sonde_versus_metric sonde_versus_main(const struct sonde_versus *versus);
 
 /* Half of the 95 % interval of the main metric, as a fraction: of the change if there is a baseline, else of the mean;

@@ -6,11 +6,11 @@
  * "volta_fp16_sgemm_fp16_…"). If the driver counts the use of matrix units, they must have been nearly idle while
  * kernels ran; otherwise there is no finding. If it does not, the evidence says so and the confidence is lower.
  *
- * Only time in which no other kernel of the device ran can be saved: 1 − (peak of FP32 / peak of the matrix units) of
- * it, per clock and multiprocessor, dense, from the table by compute capability in device/roofs.c. The table has FP16
- * with FP32 accumulation; TF32 (from 8.0 on) has half of that: NVIDIA's white papers on A100 (312 and 156 TFLOP/s) and
- * H100 (989 and 495). For capabilities whose chips differ (8.6, 8.9: on GeForce TF32 is no faster than FP32) no saving
- * is estimated.
+ * Only time in which no other kernel of the device ran can be saved, and of that time only the fraction 1 − (peak of
+ * FP32 / peak of the matrix units). The peaks are per clock and multiprocessor, for dense matrices, from the table by
+ * compute capability in device/roofs.c. The table has FP16 with FP32 accumulation; TF32 (from 8.0 on) has half of that:
+ * NVIDIA's white papers on A100 (312 and 156 TFLOP/s) and H100 (989 and 495). For capabilities whose chips differ (8.6,
+ * 8.9: on GeForce TF32 is no faster than FP32) no saving is estimated.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* devices.h: shared by the rules about devices: the sums of a device, by its label.
  *
- * The estimated saving never exceeds the time in which the device was idle or did what the rule is about, nor the run.
- * A device that is the CPU itself (OpenCL on a CPU) competes with the host for CPUs, so overlapping its work saves at
- * most the time in which CPUs are idle.
+ * The estimated saving never exceeds the time in which the device was idle or did what the rule is about, nor the
+ * duration of the run. A device that is the CPU itself (OpenCL on a CPU) competes with the host for CPUs, so
+ * overlapping its work saves at most the time in which CPUs are idle.
  */
 #ifndef SONDE_ANALYZE_FINDINGS_DEVICES_H
 #define SONDE_ANALYZE_FINDINGS_DEVICES_H

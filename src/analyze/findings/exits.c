@@ -1,11 +1,12 @@
 /* exits.c: CPU time on the critical path that processes used after their last record: the kernel frees their memory.
  *
  * Where a thread waits for a child process, the path goes from the child's last record to the parent on a CPU, as a
- * wake-up. The child is still on a CPU for part of that, which no record tells from waiting for a CPU. What tells is
- * the difference between the CPU time of the program, which the kernel counted, and the time that its threads are
- * recorded on a CPU. It was used after the last record of some process, and before the call returned that waited for
- * that process. So at least as much of it was used in wake-ups of the path as these times outside of all wake-ups
- * cannot hold. A process that nothing waited for may have used it at any time up to the end of the run.
+ * wake-up. For part of that wake-up, the child is still on a CPU, but no record distinguishes this from waiting for a
+ * CPU. How much time this was in all is the difference between the CPU time of the program, which the kernel counted,
+ * and the time for which its threads are recorded on a CPU. It was used by exiting processes, each between its last
+ * record and the return of the call that waited for it. Whatever does not fit into such intervals outside of the path's
+ * wake-ups was therefore used within these wake-ups. If no call waited for a process, its interval lasts to the end of
+ * the run.
  */
 #include <errno.h>
 #include <math.h>
@@ -24,7 +25,7 @@ struct exiting {
 	uint64_t from_ns, to_ns;
 };
 
-/* When a thread got on a CPU again that had waited for an unknown child. */
+/* When a thread that had waited for an unknown child got on a CPU again. */
 struct ended {
 	uint64_t at_ns;
 	uint32_t thread;
@@ -171,7 +172,7 @@ static uint64_t waking_before(const struct exits *exits, uint64_t at_ns)
 	       (path->steps[i].kind == SONDE_CRITICAL_WAKING ? to_ns - path->steps[i].from_ns : 0);
 }
 
-/* The time outside of wake-ups at which exiting processes can have used CPU time, for each of them. */
+/* The time outside of wake-ups in which each exiting process can have used CPU time. */
 static double outside_ns(const struct exits *exits)
 {
 	double sum_ns = 0;
@@ -201,7 +202,7 @@ static int exits_read(struct exits *exits, const struct sonde_facts *facts, cons
 	if (rc)
 		return rc;
 	sum_wakeups(exits);
-	/* The command itself used some before its first record, and after its last one. */
+	/* The command itself used some CPU time before its first record, and after its last one. */
 	double beyond_ns = fmax((double)(run->end_ns - run->start_ns) - span_ns, 0);
 	double waking_ns = (double)exits->waking_ns[exits->path->count];
 	*out_ns = fmin(fmax(all_ns - outside_ns(exits) - beyond_ns, 0), waking_ns);

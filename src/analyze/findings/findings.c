@@ -263,8 +263,8 @@ static int has_samples(const struct sonde_facts *facts)
 	return sonde_session_event_count(facts->session, SONDE_CHUNK_SAMPLES) && !(all_s <= missing_s);
 }
 
-/* For a recording that was cut off: uses the requested options, stored at its start, because the state of sources is
- * stored at its end. */
+/* For a truncated recording: uses the requested options, stored at its start, because the state of sources is stored at
+ * its end. */
 static const char *note_truncated(const struct sonde_facts *facts, struct sonde_report *report)
 {
 	const struct sonde_session *session = facts->session;
@@ -411,8 +411,8 @@ static int note_withheld(const struct sonde_found *found, const struct sonde_fou
 	return rc;
 }
 
-/* Whether the rules may find something else first if no other program had run, with these ceilings. If not, notes what
- * was not decided. 1, 0, or a negative errno. */
+/* Whether, with these ceilings, the rules might find something else first if no other program had run. If not, notes
+ * what was not decided. 1, 0, or a negative errno. */
 static int is_doubtful(const struct sonde_facts *facts, enum sonde_ceilings ceilings, const struct sonde_noise *noise,
 		       const struct sonde_found *found, struct sonde_section *section)
 {

@@ -56,11 +56,11 @@ int sonde_thresholds_read(double *values, const struct sonde_pass_options *optio
 
 /* --- facts: from the sections of other passes --------------------------------------------------------------------- */
 
-/* What rules make of the measured ceilings. Doubtful ones may be too low by any factor, but are never too high. */
+/* How rules use the measured ceilings. Doubtful ceilings may be too low by any factor, but are never too high. */
 enum sonde_ceilings {
 	SONDE_CEILINGS_SURE = 0,
-	SONDE_CEILINGS_DOUBTFUL, /* find only what holds under higher ones, too */
-	SONDE_CEILINGS_ANY,      /* find all that may hold under higher ones */
+	SONDE_CEILINGS_DOUBTFUL, /* find only what holds under higher ceilings, too */
+	SONDE_CEILINGS_ANY,      /* find all that may hold under higher ceilings */
 };
 
 struct sonde_facts {
@@ -87,7 +87,7 @@ double sonde_facts_in_state(const struct sonde_facts *facts, enum sonde_critical
 double sonde_facts_on_path(const struct sonde_facts *facts, enum sonde_critical_element_kind kind, const char *name,
 			   enum sonde_critical_kind state);
 /* Scales running time of the path by `stretch`: adds the waits for CPUs taken by other programs, which disappear with
- * it. */
+ * that time. */
 double sonde_facts_stretched(const struct sonde_facts *facts, double running_ns);
 /* Inclusive time of the zones of a name, summed over all threads; 0 = none. */
 double sonde_facts_zone_ns(const struct sonde_facts *facts, const char *name);
@@ -186,7 +186,7 @@ struct sonde_noise {
 	double path;    /* of the critical path: waits for CPUs taken by others, and stolen time; an estimate */
 	double held_up; /* the longest time for which others can have held up a thread */
 	double slowed;  /* upper bound of the share by which rates are lower: of CPU time, and of memory bandwidth */
-	int is_shared;  /* several threads compete for CPUs: which waits for which depends on the other load */
+	int is_shared;  /* several threads compete for CPUs: which thread waits for which depends on other load */
 };
 
 /* 0 or -ENOMEM with a message. */
@@ -196,8 +196,9 @@ int sonde_finding_noise(const struct sonde_facts *facts, struct sonde_noise *out
  * is compared with it. */
 void sonde_facts_without_others(struct sonde_facts *out, const struct sonde_facts *facts,
 				const struct sonde_noise *noise);
-/* True if without other programs another rule might come first, or a critical finding might be unimportant. `possible`:
- * what the rules find with sonde_facts_without_others(), and with SONDE_CEILINGS_ANY if ceilings are doubtful. */
+/* True if, without other programs, another rule might come first, or a critical finding might be unimportant.
+ * `possible`: what the rules find with sonde_facts_without_others(), and with SONDE_CEILINGS_ANY if ceilings are
+ * doubtful. */
 int sonde_finding_is_doubtful(const struct sonde_facts *facts, const struct sonde_noise *noise,
 			      const struct sonde_found *found, const struct sonde_found *possible);
 
@@ -205,7 +206,7 @@ int sonde_finding_is_doubtful(const struct sonde_facts *facts, const struct sond
  * -ENOMEM with a message. */
 int sonde_finding_throttled(const struct sonde_facts *facts, double *out_ns);
 
-/* findings/exits.c: how much of the path's wake-ups processes that had exited were on a CPU, at least; 0 = unknown. 0
+/* findings/exits.c: for how much of the path's wake-ups, at least, an exited process was still on a CPU; 0 = unknown. 0
  * or a negative errno with a message. */
 int sonde_finding_exits(const struct sonde_facts *facts, double *out_ns);
 

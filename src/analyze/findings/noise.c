@@ -2,10 +2,10 @@
  *
  * A thread that waits for a CPU holds its lock longer and reaches its barrier later, or does not meet the others at the
  * lock at all: which thread waits for which, and for how long, then depends on other load. The effect of other programs
- * is bounded: because of them, a thread waits for a CPU no longer than it was runnable, and no longer than they ran,
- * summed over all CPUs. An exited process that is still on a CPU holds up its parent, but is not held up itself
- * (exits.c). Waiting caused by the cgroup's own quota does not count. A hypervisor adds the share of running time that
- * it stole. Without system-wide readings nothing is known, and the bounds are 0.
+ * is bounded: because of them, a thread waits for a CPU no longer than it was runnable, and no longer than other
+ * programs ran, summed over all CPUs. An exited process that is still on a CPU holds up its parent, but is not held up
+ * itself (exits.c). Waiting caused by the cgroup's own quota does not count. A hypervisor adds the share of running
+ * time that it stole. Without system-wide readings, nothing is known, and the bounds are 0.
  *
  * `path` is an estimate instead: the critical path's waiting for a CPU, times the share of used CPU time that other
  * programs had. verdict.c judges what the bounds may change.
@@ -65,8 +65,8 @@ static int others_read(const struct sonde_facts *facts, struct others *out)
 	return 0;
 }
 
-/* The longest time for which other programs can have held up a thread, or the path, whose parts are of many threads. Of
- * wake-ups on the path, processes that had exited were on a CPU for exits_ns. */
+/* The longest time for which other programs can have held up a thread, or the path, whose parts are of many threads.
+ * exits_ns: how long exited processes were on a CPU during wake-ups on the path. */
 static double held_up_ns(const struct sonde_facts *facts, double others_ns, double throttled_ns, double exits_ns)
 {
 	const struct sonde_columns_threads *threads = &facts->columns.threads;

@@ -1,6 +1,6 @@
 /* verdict.c: whether findings about time would be different if no other program had run.
  *
- * Other programs may have held up each thread for a share d of the span, at most (noise.c). Without them, the time of a
+ * Other programs may have held up each thread for at most a share d of the span (noise.c). Without them, the time of a
  * finding may be longer or shorter by d, and the span shorter. If the finding's share of the span is now w, it would
  * then be between w - d and (w + d) / (1 - d). If only one thread wants a CPU, the share is known exactly: waits for a
  * CPU disappear from the span, and from findings that include them (`has_waits`). Rules that miss their threshold by no

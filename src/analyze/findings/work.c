@@ -1,7 +1,7 @@
 /* work.c: rules about zones whose work (FLOP, bytes) is known, from annotations or from BLAS calls.
  *
- * Under doubtful ceilings (roof/doubt.c) a zone is below the roof if it is below those ceilings: the true ones are
- * higher. Nothing is known to be near a ceiling; what may be is found under SONDE_CEILINGS_ANY only.
+ * If ceilings are doubtful (roof/doubt.c), a zone below them is below the roof: the true ceilings are higher. No zone
+ * is then known to be near a ceiling; zones that may be are found only under SONDE_CEILINGS_ANY.
  */
 #include <math.h>
 #include <string.h>
@@ -50,7 +50,7 @@ SONDE_EVALUATE(low_throughput)
 	return rc;
 }
 
-/* "12.3 % of the attainable 58.7 GFLOP/s"; of doubtful ceilings, what is known. */
+/* "12.3 % of the attainable 58.7 GFLOP/s"; if ceilings are doubtful, what is known. */
 static const char *roof_text(const struct sonde_facts *facts, size_t row, struct sonde_report *report)
 {
 	const struct sonde_columns_roofline *zones = &facts->columns.roofline;

@@ -1,7 +1,8 @@
 /* leaks.c: memory still live when processes exited, and memory that grew while they ran: separate kinds of leaks.
  *
  * Unreachable (definitely lost): no pointer to the block was left, by LeakSanitizer's rules. Growing: the live bytes of
- * a call site rise persistently. On request also memory that was still reachable, and memory that could not be scanned.
+ * a call site rise persistently. On request, the section also has memory that was still reachable, and memory that
+ * could not be scanned.
  */
 #include <errno.h>
 #include <stdio.h>

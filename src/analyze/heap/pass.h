@@ -1,9 +1,9 @@
 /* pass.h: shared by the sections about allocations: the selected part of the recording, its sums, and the notes for
  * their figures.
  *
- * --from and --to select what was allocated and freed in that time; its peak is the maximum of live memory during that
- * time, and live memory is that at its end, both including blocks from before. --thread selects blocks that those
- * threads allocated, whichever thread freed them.
+ * --from and --to select what was allocated and freed in that time; the peak is the maximum of live memory in that
+ * time, and live memory is what was live at the end of that time; both include blocks from before. --thread selects
+ * blocks that those threads allocated, whichever thread freed them.
  *
  * There are several kinds of heaps: malloc's, mappings that the program creates itself, and pools that it reports.
  * Pools are inside the others, so kinds are never added up. Each process contributes its own peak.
@@ -37,7 +37,7 @@ uint64_t sonde_heap_pass_mean_b(const struct sonde_heap_pass *pass);
 /* True if blocks of such heaps were sampled; pools and mappings never are. */
 int sonde_heap_is_sampled(const struct sonde_heap_pass *pass, const struct sonde_heap *like);
 
-/* Notes how it was recorded, what was selected, how several processes are added up, and what is missing. */
+/* Notes how the heap was recorded, what was selected, how several processes are added up, and what is missing. */
 int sonde_heap_pass_notes(const struct sonde_heap_pass *pass, struct sonde_report *report,
 			  struct sonde_section *section);
 

@@ -1,8 +1,8 @@
 /* places.h: allocations summed by function or by source line.
  *
- * A block is attributed to the innermost function on its stack that does not belong to an allocator. Otherwise operator
- * new, the containers of the standard library, and functions whose names say that they allocate (xmalloc, g_realloc,
- * sqlite3DbMallocRaw, PyObject_Calloc) would own everything and explain nothing.
+ * A block is attributed to the innermost function on its stack that does not belong to an allocator. Without this rule,
+ * operator new, the containers of the standard library, and functions whose names say that they allocate (xmalloc,
+ * g_realloc, sqlite3DbMallocRaw, PyObject_Calloc) would own everything and explain nothing.
  */
 #ifndef SONDE_ANALYZE_HEAP_PLACES_H
 #define SONDE_ANALYZE_HEAP_PLACES_H

@@ -56,7 +56,8 @@ static uint32_t life_of(const struct sonde_snapshots_pass *snapshots, size_t sid
 	return snapshots->moments[(side ? options->diff_to : options->diff_from) - 1].life;
 }
 
-/* In the sums, `peak` is what was live at the first snapshot, and `left` what was live at the second. */
+/* In the sums, peak_b and peak_blocks are what was live at the first snapshot, left_b and left_blocks what was live at
+ * the second. */
 static int sides_read(const struct sonde_snapshots_pass *snapshots, struct sonde_heap_sum *sums)
 {
 	struct sonde_session *session = snapshots->session;

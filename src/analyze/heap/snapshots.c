@@ -1,5 +1,5 @@
 /* snapshots.c: snapshots of processes: their memory, each compared with the previous one of the same process; with
- * --diff only the two being compared, followed by the comparison (heap/snapshot_diff.c). */
+ * --diff, only the two that are compared, followed by the comparison (heap/snapshot_diff.c). */
 #include "analyze/heap/snapshot_diff.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* timeline.c: one heap over time: live bytes and allocated bytes in equal intervals.
  *
- * Heaps are not added up: they peak at different times, and a pool is inside another heap. The one with the highest
+ * Heaps are not added up: they peak at different times, and a pool is inside another heap. The heap with the highest
  * peak is shown; --thread selects another process, --heap-of another kind.
  */
 #include <errno.h>

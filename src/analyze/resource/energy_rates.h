@@ -20,7 +20,7 @@ struct sonde_energy_rates {
 int sonde_energy_rates_init(struct sonde_energy_rates *rates, struct sonde_session *session);
 void sonde_energy_rates_fini(struct sonde_energy_rates *rates);
 
-/* Call after the last batch of series. `out_why`: NULL, or why there are none; valid as long as `rates`. */
+/* Call after the last batch of series. `out_why`: NULL, or why there are no rates; valid as long as `rates`. */
 int sonde_energy_rates_finish(struct sonde_energy_rates *rates, const struct sonde_pass_options *options,
 			      const char **out_why);
 

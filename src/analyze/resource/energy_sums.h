@@ -1,13 +1,13 @@
 /* energy_sums.h: energy of a recording, measured or modelled: idle energy separately, the rest divided among processes
  * by CPU time.
  *
- * Time is divided into windows of a second or slightly more. In each, the energy minus idle energy is divided by each
- * process's share of the system's busy CPU time, so that all shares and idle energy add up to the total. Figures that
- * are not measured have three values: low, likely and high.
+ * Time is divided into windows of a second or slightly more. In each window, the energy minus idle energy is
+ * distributed over the processes in proportion to their shares of the system's busy CPU time, so that all shares and
+ * idle energy add up to the total. Figures that are not measured have three values: low, likely and high.
  *
- * Idle power is unknown but bounded: it is at most the lowest power of any window. How far below that it may be follows
- * from the line through that window and the mean of all windows, if their utilisation differs, and from the maximum
- * that a package could draw for the observed activity. The likely value is the midpoint.
+ * Idle power is unknown but bounded: it is at most the lowest power of any window. How far below that power it may be
+ * follows from the line through that window and the mean of all windows, if their utilisation differs, and from the
+ * maximum that a package could draw for the observed activity. The likely value is the midpoint.
  */
 #ifndef SONDE_ANALYZE_RESOURCE_ENERGY_SUMS_H
 #define SONDE_ANALYZE_RESOURCE_ENERGY_SUMS_H

@@ -115,7 +115,7 @@ static inline uint64_t sonde_series_whole(double value)
 double sonde_series_mean(const struct sonde_series_sum *sum);
 /* Increase of a total during the selected part; for a process, from its start. Never negative. */
 double sonde_series_change(const struct sonde_series_sums *sums, const struct sonde_series_sum *sum, size_t row);
-/* The same for all processes; `known` (may be NULL): how many have it. */
+/* The same for all processes; `known` (may be NULL): how many processes have it. */
 double sonde_series_tree_change(const struct sonde_series_sums *sums, enum sonde_metric metric, size_t *known);
 /* Mean of a total over all processes, from the first start to the last exit; −1 = never read. */
 double sonde_series_tree_mean(const struct sonde_series_sums *sums, enum sonde_metric metric);

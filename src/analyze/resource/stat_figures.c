@@ -214,7 +214,7 @@ static void fill_memory(struct filling *filling)
 				       why_unavailable(sums->session, "resources") != NULL;
 }
 
-/* An accumulating figure. `told`: the value from wait(2). */
+/* An accumulating figure. `reported`: the value from wait(2). */
 static void fill_total(struct filling *filling, enum sonde_stat figure, enum sonde_metric metric, uint64_t reported)
 {
 	size_t known = 0;

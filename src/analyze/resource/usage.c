@@ -4,8 +4,8 @@
  * them; memory is interpolated linearly between readings, and constant from the last one to the exit of the process
  * (resource/series.h). So intervals shorter than the polling interval show no detail of their own, and a process that
  * came and went between two readings is missing: a note tells how much more the totals of the whole run are. RSS before
- * a process's first reading is unknown: an interval that consists mostly of such time has no figure, in others it is a
- * lower bound.
+ * a process's first reading is unknown: an interval that consists mostly of such time has no figure; in other
+ * intervals, the figure is a lower bound.
  */
 #include <errno.h>
 #include <math.h>

@@ -6,15 +6,15 @@
  * false alarm rate holds for independent values of any distribution, even with rare slow iterations. The test stops as
  * soon as random orders have done as well often enough (Besag and Clifford, Sequential Monte Carlo p-values, Biometrika
  * 78, 1991). After a significant change the part before it is cut off, and the rest is examined in the same way (binary
- * segmentation); everything cut off is the warm-up. A part that a line fits better than two levels drifts. A warm-up
- * never exceeds half of the series.
+ * segmentation); everything cut off is the warm-up. A part drifts if a line fits it better than two levels do. A
+ * warm-up never exceeds half of the series.
  *
  * Values are clipped at 8 median absolute deviations from the median, so that a single stall does not look like a
  * level. Tests use at most 400 batch means, because these are less autocorrelated than the values; the position of a
  * change is found in the values themselves. A change of less than 1 % of the mean does not matter, however significant.
  *
  * The mean's interval uses 20 batch means with Student's t (Law, Simulation Modeling and Analysis, 2014, 9.5.3), which
- * allows for autocorrelation; below 40 values it uses all values.
+ * allows for autocorrelation; with fewer than 40 values, it uses the values themselves.
  */
 #include "analyze/statistics/stationarity.h"
 

@@ -19,9 +19,9 @@ struct sonde_summary_facts {
 
 struct sonde_summary_facts sonde_summary_facts_of(const struct sonde_samples *samples);
 
-/* Why `lost` is not all that was lost: losses are written when a recording is closed, so for one that was cut off they
- * are unknown, and most formats that can be imported do not say what was lost. That holds for each part of a merged
- * recording. NULL = it is all. */
+/* Why `lost` may not be all that was lost; NULL = it is all. Losses are written when a recording is closed, so they are
+ * unknown for a truncated recording; and most formats that can be imported do not state what was lost. Both also hold
+ * for each part of a merged recording. */
 const char *sonde_summary_lost_unknown(const struct sonde_summary_facts *facts);
 
 /* The recorder's CPU time as a share of the run's, or of its wall time if the CPU time cannot be known (attached). If

@@ -7,8 +7,8 @@
  * shorter one are joined to one phase. No other length is assumed, so that phases of a millisecond in each iteration of
  * a loop are found as well as a minute at start-up.
  *
- * Opening and closing files counts as reading next to reads; pipes, sockets and devices do not count: waiting for them
- * loads no data.
+ * Next to reads, opening and closing files counts as reading, too. Pipes, sockets and devices do not count: waiting for
+ * them loads no data.
  */
 #include <errno.h>
 #include <stdlib.h>

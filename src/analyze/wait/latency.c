@@ -1,8 +1,8 @@
 /* latency.c: what determines the run's duration, as opposed to what burns the most cycles.
  *
  * Every sample's weight is divided by the parallelism at its time: the number of threads of the recording that were
- * running. A second in which one thread runs alone delays the run by a second; in a second shared by 64 CPUs each
- * thread is charged 1/64 (the latency profile of Kukanov and Vyukov, perf report --latency). Parallelism comes from the
+ * running. A second in which one thread runs alone delays the run by a second; in a second in which 64 threads run,
+ * each is charged 1/64 (the latency profile of Kukanov and Vyukov, perf report --latency). Parallelism comes from the
  * context switches. Preempted threads do not count: four threads that take turns on one CPU delay the run as much as
  * one.
  *

@@ -2,8 +2,9 @@
  *
  * A lock is an address in a process: locks allocated one after another at the same address count as one. A HELD row
  * starts when the first waiter finds the lock taken, and has the stack that released it. Concurrent readers hold a lock
- * together, which is one row from the first reader in to the last one out, with the stack of the last. No holder is
- * named if the recorded holding explains little of the waiting: then another, unrecorded thread held the lock.
+ * together: this is one row, from when the first reader enters until the last one leaves, with the stack of the last
+ * one. No holder is named if the recorded holding explains little of the waiting: then another, unrecorded thread held
+ * the lock.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* thread_facts.c: notes about thread states. At most one: the first that applies of those that can be acted on: too few
- * CPUs, one thread that does all the work, threads that wait for something else. */
+/* thread_facts.c: notes about thread states. There is at most one note, about the first of these facts that applies;
+ * all of them can be acted on: too few CPUs, one thread that does all the work, threads that wait for something
+ * else. */
 #include "analyze/wait/thread_facts.h"
 
 #include <math.h>

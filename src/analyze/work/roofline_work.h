@@ -6,7 +6,7 @@
 
 #include "roof/roof.h"
 
-/* Work of a zone that was reported, and the time of those of its calls that reported it. */
+/* Reported work of a zone, and the time of the zone's calls that reported it. */
 struct sonde_roofline_work {
 	uint32_t site;
 	uint64_t calls, silent; /* calls with reports, and without */

@@ -39,7 +39,7 @@ int sonde_bench_runs_init(struct sonde_bench_runs *runs, char **candidate, char 
  * `show.error`, and returns 0. */
 int sonde_bench_runs_measure(struct sonde_bench_runs *runs);
 
-/* The exit code for an error of measuring, and, with `gate`, for the verdict. */
+/* The exit code for an error of measuring; and, with --gate, the exit code for a verdict. */
 int sonde_bench_runs_exit(const struct sonde_bench_runs *runs, int code);
 int sonde_bench_gate(enum sonde_verdict verdict);
 

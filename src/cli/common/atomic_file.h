@@ -1,8 +1,8 @@
 /* atomic_file.h: an output file that appears under its name only when it is complete.
  *
  * Neither a full disk nor an error nor a signal (INT, TERM, HUP, unless ignored) leaves a partial file, or any other
- * file; an existing output stays until the new one is on disk. Without `force` no file is ever replaced, not even one
- * created in the meantime. With `force` a regular file is replaced; anything else (a folder, a device) is refused
+ * file; an existing output stays until the new one is on disk. Without `force`, no file is ever replaced, not even a
+ * file created in the meantime. With `force`, a regular file is replaced; anything else (a folder, a device) is refused
  * either way. One output at a time per process, because the signal handlers can clean up only one. Single-threaded.
  *
  *	int error = sonde_atomic_file_open(&file, path, force);

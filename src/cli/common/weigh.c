@@ -104,7 +104,7 @@ static int choose_moment(struct sonde_rendering *rendering, const struct sonde_r
 	return wrong();
 }
 
-/* Says why there is nothing to show: it was not asked for, could not be recorded, or did not happen. */
+/* Says why there is nothing to show: it was not requested, could not be recorded, or did not happen. */
 static int say_none(const struct sonde_rendering *rendering, const struct sonde_session *session, uint32_t kinds,
 		    const char *what, const char *option)
 {

@@ -1,10 +1,10 @@
 /* feed.c: a sequence of recordings, so that neither the files nor the memory for them grow for hours (top/feed.h).
  *
- * For the live view, a child process attaches and records for a minute; before it ends the next one starts, and the
- * screen switches to it at its first complete interval. A recorder flushes everything once a second, so everything is
- * known up to the last event in the file: an interval goes from the previous such time to the current one. Nothing is
- * requested from the recorder, and a signal ends it. Rejected: one recording per interval, whose start would cost more
- * than the interval itself.
+ * For the live view, a child process attaches and records for a minute; before it ends, the next one starts, and the
+ * screen switches to the new recording at its first complete interval. A recorder flushes everything once a second, so
+ * everything is known up to the last event in the file: an interval goes from the previous such time to the current
+ * one. Nothing is requested from the recorder, and a signal ends it. Rejected: one recording per interval, whose start
+ * would cost more than the interval itself.
  */
 #include "cli/top/feed.h"
 

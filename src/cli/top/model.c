@@ -82,7 +82,7 @@ static const struct view_column processes[] = {
     {{0}, NULL, FROM_PASS},
 };
 
-/* Without columns: all of the pass. */
+/* Without columns: all columns of the pass. */
 static const struct view views[SONDE_TOP_VIEWS] = {
     [SONDE_TOP_FUNCTIONS] = {"functions", "Functions", "functions", NULL, functions, {1, 0, 3, 4}},
     [SONDE_TOP_THREADS] = {"threads", "Threads", "threads", "tid", threads, {2, 0, 6, 10}},

@@ -1,10 +1,10 @@
 /* try.c: `sonde try`: a baseline, attempts to improve on it, and their results.
  *
  * An attempt is measured like `sonde bench --vs`: the baseline runs again, interleaved with it, because the machine is
- * not the same as yesterday. That requires the baseline to exist still. If its program was rebuilt in place, running
- * its command again would measure the new program twice; then the copy made by --keep runs. Without a copy, the runs in
- * the journal are used, which is reported and needs larger changes for a verdict. The same applies if a script or an
- * input of the command has changed, because those are not copied.
+ * not in the same state as yesterday. Therefore, the baseline must still exist. If its program was rebuilt in place,
+ * running its command again would measure the new program twice; then the copy made by --keep runs. Without a copy, the
+ * runs in the journal are used, which is reported and needs larger changes for a verdict. The same applies if a script
+ * or an input of the command has changed, because those are not copied.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* args.c: the arguments of a zone or span: ours, next to those set by the program (export/args.h). */
+/* args.c: the arguments of a zone or span: our own, next to those that the program set (export/args.h). */
 #include <inttypes.h>
 #include <stdio.h>
 

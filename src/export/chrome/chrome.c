@@ -9,7 +9,7 @@
  * nest, which viewers would draw wrongly, become asynchronous events, too. Every event has name, cat, pid, tid, ts and
  * args, because some readers require all of them. Timestamps are microseconds since the start of the recording, exact
  * to the nanosecond; baseTimeNanoseconds is that start in wall-clock time. Only spans and the arguments of zones are
- * held in memory (marks.h).
+ * held in memory (export/annotations.h).
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -75,7 +75,7 @@ void sonde_chrome_metadata(struct sonde_chrome *chrome, const char *what, struct
 
 /* Writes one of our keys, as "sonde.KEY" if the program uses the same key. */
 void sonde_chrome_own_key(struct sonde_chrome *chrome, const char *key);
-/* Writes the program's arguments of the zone or span (marks.h), after ours. */
+/* Writes the program's arguments of the zone or span (export/annotations.h), after ours. */
 void sonde_chrome_put_args(struct sonde_chrome *chrome);
 void sonde_chrome_put_arg(struct sonde_json *json, const struct sonde_track_arg *arg);
 

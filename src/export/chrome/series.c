@@ -1,5 +1,6 @@
-/* series.c: resource usage as counters: "cpu %" (100 = one CPU), split into user and system, "memory.rss" and "threads"
- * of each process; and available memory and load of the system, shown as process 0. Other series are left out.
+/* series.c: resource usage as counters: "cpu %" (100 = one CPU), split into user and system time, "memory.rss" and
+ * "threads" of each process; and available memory and load of the system, shown as process 0. Other series are left
+ * out.
  *
  * User and system time are sampled together, so points of both have the same time.
  */

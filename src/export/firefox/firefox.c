@@ -3,8 +3,9 @@
  * Version 48 of the format: newer readers can upgrade it, and no field had to be guessed. A thread has samples,
  * weighted by their CPU time, and markers (firefox/markers.c); a process has its memory as counters, which are changes
  * in this format. The format stores the rows of each thread as columns, but events come interleaved, so they are first
- * collected in unnamed files (spool.h). What the format cannot represent, such as thread states and counters other than
- * of memory, is left out: the chrome and perfetto formats have it. Times are in ms since the start of the recording.
+ * collected in unnamed files (spool.h). What the format cannot represent, such as thread states and counters of
+ * anything but memory, is left out: the chrome and perfetto formats have it. Times are in ms since the start of the
+ * recording.
  */
 #include <stdlib.h>
 

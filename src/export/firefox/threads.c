@@ -1,8 +1,8 @@
 /* threads.c: a thread of the firefox format, with the tables that its samples and markers refer to.
  *
  * Tables are stored by column, and rows are numbered as samples first use them: a stack is a frame below another stack,
- * a frame a line in a function, a function belongs to a module. Tables belong to the thread, so they are built for one
- * thread at a time, in memory that grows with its distinct stacks.
+ * a frame is a line in a function, and a function belongs to a module. Tables belong to the thread, so they are built
+ * for one thread at a time, in memory that grows with its distinct stacks.
  */
 #include <errno.h>
 #include <stdlib.h>

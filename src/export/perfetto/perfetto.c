@@ -5,7 +5,7 @@
  * that kernel traces can be aligned. Zones and annotations are on the tracks of their threads; counters, spans,
  * blocking calls, states and the critical path have tracks below those of threads and processes; queues have tracks
  * below their devices. An instant event at the end reports what could not be shown faithfully. Only tables, arguments
- * of zones and spans (marks.h), and the longest calls are held in memory.
+ * of zones and spans (export/annotations.h), and the longest calls are held in memory.
  */
 #include "export/perfetto/perfetto.h"
 

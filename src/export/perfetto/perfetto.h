@@ -129,7 +129,7 @@ void sonde_perfetto_point(struct sonde_perfetto *perfetto, uint64_t track, uint6
 void sonde_perfetto_point_int(struct sonde_perfetto *perfetto, uint64_t track, uint64_t time_ns, int64_t value);
 
 void sonde_perfetto_arg(struct sonde_perfetto *perfetto, const struct sonde_track_arg *arg);
-/* Writes the program's arguments of the zone or span (marks.h). */
+/* Writes the program's arguments of the zone or span (export/annotations.h). */
 void sonde_perfetto_args(struct sonde_perfetto *perfetto);
 
 /* --- output ------------------------------------------------------------------------------------------------------- */

@@ -82,7 +82,7 @@ static uint64_t put_flow(struct sonde_perfetto *perfetto, const struct sonde_tra
 	return perfetto->flow_count;
 }
 
-/* Numbers of links count from where those of the arrows before their kind ended. */
+/* Links of a kind are numbered after all arrows that precede this kind. */
 static void put_links(struct sonde_perfetto *perfetto, const struct sonde_track_links *links)
 {
 	if (links->end)

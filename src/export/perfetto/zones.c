@@ -1,9 +1,10 @@
 /* zones.c: zones as slices of their threads' tracks.
  *
- * Zones come when they end, inner before outer. Readers sort packets by time and keep the file order within equal
- * times. A begin may therefore be anywhere in the file except after that of an inner zone with the same start time. So
- * the first zone of a level (and any zero-length zones directly after it) is held back until the enclosing zone has
- * come. This holds one zone per level, however many zones a thread has. Zones that do not nest have their own tracks.
+ * Zones come when they end, inner zones before outer ones. Readers sort packets by time and keep the file order within
+ * equal times. A begin may therefore be anywhere in the file except after that of an inner zone with the same start
+ * time. So the first zone of a level (and any zero-length zones directly after it) is held back until the enclosing
+ * zone has come. This holds one zone per level, however many zones a thread has. Zones that do not nest have their own
+ * tracks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -88,7 +89,8 @@ static void let_go(struct sonde_perfetto *perfetto, struct sonde_perfetto_level 
 }
 
 /* Releases the zones that the levels below `depth` hold when a zone of that level has come: nothing that encloses them
- * can follow. Except those of the next level if they began with this zone: they have to follow its begin. */
+ * can follow. Zones of the next level that began together with this zone stay, because they have to follow its
+ * begin. */
 static void pass_below(struct sonde_perfetto *perfetto, struct sonde_perfetto_thread *thread, size_t depth,
 		       uint64_t start_ns)
 {

@@ -1,8 +1,8 @@
 /* roofline_svg.c: draws a roofline: ceilings as lines, zones as points, both axes logarithmic.
  *
  * Drawn from the report's tables, whose columns are found by key. Solid lines are the measured ceilings of all CPUs,
- * dotted ones those of a single thread, dashed ones come from the datasheet. A point whose bytes are modelled is
- * hollow, with an arrow to the left: its true position is there or further left. Work without an intensity has no
+ * dotted lines are those of a single thread, and dashed lines come from the datasheet. A point whose bytes are modelled
+ * is hollow, with an arrow to the left: its true position is there or further left. Work without an intensity has no
  * point. A point far below all ceilings is drawn at the lower edge with an arrow, because it would compress all others.
  * GPUs have panels of their own below (plot/roofline_devices.c), even if the machine itself was not measured.
  */

@@ -1,10 +1,10 @@
 /* folded.c: folded stacks, as read by flamegraph.pl, inferno and speedscope: "app;worker;main;hot 12".
  *
- * Root first. The first frame is the process's name, then the thread's if it differs. The number counts samples, as
- * those tools label it; time without samples (in the kernel, measured; lost; not sampled) counts as the number of
- * samples it would have had. CPU time by stack is in pprof and callgrind. For the heap the number is bytes, or blocks
- * (flamegraph.pl --countname bytes), for waiting ns. Names are cleaned (clean.h), and their semicolons, the separator
- * here, become colons, as in perf's folding. Lines are sorted, one per stack.
+ * Root first. The first frame is the process's name, and the next is the thread's name if it differs. The number counts
+ * samples, as those tools label it; time without samples (in the kernel, measured; lost; not sampled) counts as the
+ * number of samples it would have had. CPU time by stack is in pprof and callgrind. For the heap, the number is bytes
+ * or blocks (flamegraph.pl --countname bytes); for waiting, it is ns. Names are cleaned (clean.h), and their
+ * semicolons, the separator here, become colons, as in perf's folding. Lines are sorted, one per stack.
  */
 #include <errno.h>
 #include <inttypes.h>

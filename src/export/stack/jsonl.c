@@ -4,9 +4,9 @@
  * and "stack" (functions, innermost first), each before its first use, and the events: "alloc" and "free", with time,
  * size, heap, thread, and the stack that allocated the block. A heap's events are in order of time, interleaved with
  * those of other heaps. Times are ns since the start of the recording; a heap's line is repeated when "time_every"
- * changes: exact times are known once per so many events and interpolated in between. With "mean_b" blocks were
- * sampled: a block of s bytes with probability 1 − e^(−s / mean_b). Only ids already written are kept in memory, so
- * recordings of any length can be converted.
+ * changes: exact times are known once per so many events and interpolated in between. With "mean_b", blocks were
+ * sampled: a block of s bytes was recorded with probability 1 − e^(−s / mean_b). Only ids already written are kept in
+ * memory, so recordings of any length can be converted.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* pprof.c: google/pprof's profile.proto, gzipped: samples/count and cpu/nanoseconds for every thread and stack; for the
- * heap the values of Go's heap profiles: allocated and in use, in objects and space. In use is the selected weight:
- * live at the peak or at a given time, or unreachable; by default live at exit. For waiting the values of Go's block
- * profiles: contentions and delay; for I/O, calls instead.
+ * heap, the values of Go's heap profiles: allocated and in use, in objects and space. "In use" is the selected weight:
+ * live at the peak or at a given time, or unreachable; by default, live at exit. For waiting, the values are those of
+ * Go's block profiles: contentions and delay; for I/O, calls instead of contentions.
  *
  * Messages are encoded one at a time and go straight into the compressor. Locations are frames (index + 1) and
  * functions are functions, under the session's own ids; only those that samples refer to are written. Strings are

@@ -1,7 +1,7 @@
 /* openmetrics.c: the figures of a report's tables as OpenMetrics text, for Prometheus and compatible readers.
  *
- * One gauge per column, sonde_SECTION_COLUMN with its base unit: the figures of a finished recording do not keep
- * counting, so nothing is a counter. Text columns become the row's labels, and so do numbers that only identify
+ * One gauge per column, sonde_SECTION_COLUMN with its base unit: nothing is a counter, because the figures of a
+ * finished recording do not grow any more. Text columns become the row's labels, and so do numbers that only identify
  * something; if two rows have the same labels, `row` distinguishes them. Absent cells have no sample. A table that has
  * only texts becomes an info metric. Call trees are not metrics and are left out.
  */

@@ -1,5 +1,6 @@
-/* shorten.h: shortens function names that are too long. The most distinctive parts go last: first the arguments, then
- * the return type, template arguments and scopes; the function's own name is cut only when nothing else is left. */
+/* shorten.h: shortens function names that are too long. The least distinctive parts are removed first: the arguments,
+ * then the return type, template arguments and scopes; the function's own name is cut only when nothing else is
+ * left. */
 #ifndef SONDE_EXPORT_TEXT_SHORTEN_H
 #define SONDE_EXPORT_TEXT_SHORTEN_H
 

@@ -1,16 +1,16 @@
 /* entry.c: the code behind all names of blas/blas.def: saves the arguments, calls the routine with them, records the
  * call.
  *
- * A name is two instructions: load its number, and jump to the common code. That has a frame like any function, so that
- * stacks can be unwound through it and exceptions thrown; the routine gets all registers unchanged, and a copy of as
- * many words of the caller's stack as it has arguments there. Rejected: replacing the caller's return address by one of
- * ours, which needs no copy, but breaks both.
+ * A name is two instructions: load its number, and jump to the common code. The common code has a frame like any
+ * function, so that stacks can be unwound and exceptions thrown through it. The routine gets all registers unchanged,
+ * and a copy of the stack words that hold its arguments. Rejected: replacing the caller's return address by one of
+ * ours, which needs no copy, but breaks unwinding and exceptions.
  *
  * A call before the loader has relocated our object, by a library's resolver, is only passed on.
  *
- * A nested call in the same thread is part of the outer one and not counted. A nested call is lower on the stack; a
- * call that is not lower shows that the previous one was left by longjmp() or an exception (of the program's error
- * handler), which ends that one.
+ * A nested call in the same thread is part of the outer one and not counted. A nested call is lower on the stack. A
+ * call that is not lower shows that the previous call was left by longjmp() or an exception (of the program's error
+ * handler): the previous call ends then.
  */
 #include <stdint.h>
 

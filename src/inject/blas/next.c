@@ -1,14 +1,14 @@
 /* next.c: the routine that a caller would have called without us.
  *
- * It is the next one of that name among the objects loaded at program start, or else the one that the caller's library
- * finds: numpy loads its libraries privately (RTLD_LOCAL), and each may bring another BLAS. The caller is identified by
- * its return address; if that is in a library that finds no such routine, because the call was a tail call from another
- * library, the first loaded library that has one is used (hook/objects.h). Results are cached, by name, or by name and
- * return address.
+ * It is the next routine of that name among the objects loaded at program start, or else the routine that the caller's
+ * library finds: numpy loads its libraries privately (RTLD_LOCAL), and each may bring another BLAS. The caller is
+ * identified by its return address; if that is in a library that finds no such routine, because the call was a tail
+ * call from another library, the first loaded library that has one is used (hook/objects.h). Results are cached, by
+ * name, or by name and return address.
  *
  * Results by return address are discarded when objects are unloaded: dlclose() starts a new generation before objects
- * are unloaded and after, and in between nothing is cached. Both words of a row contain the generation, so a row
- * written by two threads at the same time matches no lookup.
+ * are unloaded and another one after; nothing is cached in between. Both words of a row contain the generation, so a
+ * row written by two threads at the same time matches no lookup.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -47,7 +47,7 @@ static struct blas_next unpack(uint64_t word)
 
 /* --- width of integers ------------------------------------------------------------------------------------------- */
 
-/* For a library whose names do not tell. */
+/* For a library whose names do not show the width. */
 static int is_wide(const void *function)
 {
 	struct inject_object object;

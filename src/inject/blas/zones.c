@@ -1,8 +1,8 @@
 /* zones.c: records calls through libsonde: a zone, its sizes, and a report of work.
  *
- * If the program has a libsonde of its own, that is used, so that our zones nest in its zones; else the one installed
- * with us is loaded at the first call: programs without such calls pay nothing. Only functions of it are needed.
- * Nothing is done once a program has sandboxed itself with seccomp (hook/sandbox.h).
+ * If the program has a libsonde of its own, that copy is used, so that our zones nest in its zones. Otherwise, the
+ * libsonde installed with us is loaded at the first call, so programs without such calls pay nothing. Only its
+ * functions are needed. Nothing is done once a program has sandboxed itself with seccomp (hook/sandbox.h).
  *
  * The work is reported after the routine and before the zone ends, since a report is attributed by its time. That makes
  * a zone about 0.5 µs longer than its call.

@@ -2,18 +2,19 @@
  *
  * The kernel pushes up to 4 KB of registers (64 KB with SVE) before the handler's first instruction, so no check inside
  * the handler can save a program that runs coroutines on stacks of a few KB: only an alternate stack can. Each thread
- * gets one before its timer starts, with a guard page, from a table that is reused and never unmapped: no calls for a
- * thread that takes over a dead one's stack but sigaltstack() itself.
+ * gets one before its timer starts, with a guard page, from a table that is reused and never unmapped: a thread that
+ * takes over the stack of a dead thread calls nothing but sigaltstack() itself.
  *
  * The program sees what it would see without us: sigaltstack() reports ours as none, and an alternate stack that the
- * program sets replaces ours until it is disabled. Different only: a handler that the program installs with SA_ONSTACK
- * runs on ours in a thread that has no other, and finds it in its context's uc_stack; so ours are large. Go's runtime,
- * which calls the kernel itself, takes ours for its signals. Withholding SA_ONSTACK from the kernel until the program
- * calls sigaltstack() was tried: Go, which we do not see calling it, stops if its handler runs on another stack.
+ * program sets replaces ours until it is disabled. There is one difference: in a thread without another alternate
+ * stack, a handler that the program installs with SA_ONSTACK runs on our stack, and finds it in its context's uc_stack;
+ * so our stacks are large. Go's runtime, which calls the kernel itself, uses our stack for its signals. Withholding
+ * SA_ONSTACK from the kernel until the program calls sigaltstack() was tried: we do not see Go's calls, and Go stops if
+ * its handler runs on another stack.
  *
  * Rejected: a thread of ours that samples the others (only a tracer can read another thread's registers); a
  * handler with a small frame (the kernel's is the larger one); checking in the handler (too late). The table has room
- * for INJECT_TIMERS threads at a time. The handler of others runs on the stack that it interrupts, and so it does where
+ * for INJECT_TIMERS threads at a time. In further threads the handler runs on the stack that it interrupts; likewise if
  * the process's limits on memory (RLIMIT_AS, RLIMIT_DATA) leave less than eight times what the stacks would take.
  */
 #include <errno.h>
@@ -170,8 +171,8 @@ void inject_alternate_forked(void)
 		}
 }
 
-/* The program has changed its stack: not read from its arguments, which may be one and the same. A child of vfork has
- * an alternate stack of its own, but shares our memory. */
+/* The program has changed its stack. The new one is not read from the call's arguments, which may be one and the same
+ * object. A child of vfork has an alternate stack of its own, but shares our memory. */
 static void follow(void)
 {
 	stack_t now;

@@ -1,9 +1,9 @@
 /* process.c: whether this process is sampled, its connection to the recorder, its start and end.
  *
  * A process connects in its first tick, so that the many processes that end before it cost next to nothing. A stopped
- * recorder may delay it twice, by 150 ms; after that the process is not sampled. The connection is closed once the pool
- * is mapped: the program finds no descriptor that it did not open. A process that ends unconnected reports its identity
- * and CPU time in one message that is not answered.
+ * recorder may delay the process twice, by 150 ms; after that, the process is not sampled. The connection is closed
+ * once the pool is mapped: the program finds no descriptor that it did not open. A process that ends unconnected
+ * reports its identity and CPU time in one message that is not answered.
  *
  * The record lies on a page that reads as zeros in a forked child. So the child finds state NEW and makes its own
  * connection. A child of vfork shares all memory with its parent but has another pid: it must change nothing.

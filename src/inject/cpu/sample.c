@@ -3,10 +3,10 @@
  * Reading must not fault: a program may protect or unmap pages of its own stack, or run on any memory. So the copy is
  * made by process_vm_readv() on the process itself, which stops at the first page that cannot be read; it takes 1 µs
  * more than reading directly, 6 instead of 5 µs for a full copy of 56 KB. If that call is forbidden or missing, each
- * page of the thread's own stack is probed first, by a system call that reads a word of it and then fails; of any other
- * stack pointer's (coroutines, a handler's alternate stack, threads whose start was not seen) only the page itself is
- * copied. The handler runs on a stack of its own (cpu/alternate.c). All signals are blocked meanwhile, and errno is
- * kept.
+ * page of the thread's own stack is probed first, by a system call that reads a word of it and then fails; for any
+ * other stack (coroutines, a handler's alternate stack, threads whose start was not seen), only the page of the stack
+ * pointer is copied. The handler runs on a stack of its own (cpu/alternate.c). All signals are blocked meanwhile, and
+ * errno is kept.
  *
  * Every process that may read the recorder can read the ring. So the stack of a process that forbids reading its memory
  * (PR_SET_DUMPABLE, another user's programs) is not copied. This is checked before each copy, since a process may

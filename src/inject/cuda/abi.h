@@ -1,6 +1,6 @@
 /* abi.h: the part of CUPTI that we use (CUDA 12.0 to 13.0): numbers, offsets of record fields, functions.
  *
- * Declared here so that building needs no CUDA; if its headers are installed, tests/unit/device/test_cuda_abi.c
+ * It is declared here so that building needs no CUDA; if its headers are installed, tests/unit/device/test_cuda_abi.c
  * compares everything with them. The length of a record depends on the runtime's version: later versions only append
  * fields. So a field has one offset, and is present if the record is long enough. Versions newer than we know are read
  * as the newest known.

@@ -1,7 +1,7 @@
 /* buffers.c: buffers between CUPTI and our thread (cuda/buffers.h).
  *
  * Mapped, not allocated, since the program's allocations are recorded, too. The search for a free buffer always starts
- * at the first, so that few are touched while our thread keeps up.
+ * at the first buffer, so that few buffers are touched while our thread keeps up.
  */
 #include "inject/cuda/buffers.h"
 

@@ -1,9 +1,9 @@
 /* decode.c: reports the contents of CUPTI's records: devices, queues and operations once, activities each time
  * (cuda/decode.h).
  *
- * A kernel's record does not contain its launching thread or the launch time: the record of the call does, which has
- * the same correlation. So the newest 65536 calls are kept by correlation, which counts up, so that a new call replaces
- * an old one.
+ * A kernel's record does not contain its launching thread or the launch time; the record of the call, which has the
+ * same correlation, does. So the newest 65536 calls are kept by correlation. Correlations count up, so a new call
+ * replaces an old one.
  */
 #include "inject/cuda/decode.h"
 

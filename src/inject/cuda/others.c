@@ -1,14 +1,14 @@
 /* others.c: interposes the calls by which another profiler in the process starts (cuda/others.h).
  *
  * CUPTI does not report that another client starts, and a profiler that finds us there gives up for good (PyTorch's) or
- * continues and receives our buffers. So it must be noticed before it starts. An object linked to libcupti calls it
- * through slots that the loader has filled in, for names listed in its relocation tables; the slots of a few functions
- * are redirected to ours, which report and forward. A profiler that gets the functions by dlsym() is not noticed: it
- * finds that we have subscribed.
+ * continues and receives our buffers. So such a profiler must be noticed before it starts. An object linked to libcupti
+ * calls it through slots that the loader has filled in, for names listed in its relocation tables; the slots of a few
+ * functions are redirected to ours, which report and forward. A profiler that gets the functions by dlsym() is not
+ * noticed: it finds that we have subscribed.
  *
  * An object appears in the loader's list before its slots are filled in, and is made read-only after that. So new
- * objects are processed only after a call of dlopen(), which waits for one in progress in another thread, has returned
- * and the list is still the same.
+ * objects are processed only after a call of dlopen(), which waits for a dlopen() in progress in another thread, has
+ * returned and the list is still the same.
  */
 #include "inject/cuda/others.h"
 #include "inject/hook/machine.h"

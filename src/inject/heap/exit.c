@@ -1,11 +1,11 @@
 /* exit.c: when the process ends, asks the recorder which blocks are unreachable, and waits until it has checked.
  *
  * The check runs in our destructors, as LeakSanitizer's does. The program's atexit() handlers and the destructors of
- * its static objects run earlier, since they were registered after those of loaded objects; then come the destructors
- * of the program itself, of preloaded objects, and of libraries, in load order. So blocks freed by the program's own
- * destructors are gone, and blocks kept by libraries until their destructors are still reachable. A handler registered
- * first would run after all of them: a library that drops its pointers without freeing would then appear to leak.
- * _exit(), quick_exit(), a signal and an exec bypass this: then nothing is checked.
+ * its static objects run earlier, since they were registered after those of loaded objects. After these come the
+ * destructors of the program itself, of preloaded objects, and of libraries, in load order. So blocks freed by the
+ * program's own destructors are gone, and blocks kept by libraries until their destructors are still reachable. A
+ * handler registered first would run after all of them: a library that drops its pointers without freeing would then
+ * appear to leak. _exit(), quick_exit(), a signal and an exec bypass this: then nothing is checked.
  *
  * The recorder reads the memory from outside and must not take our own values for the program's pointers: so the first
  * instructions save registers and the stack pointer, before any of our code has touched the stack.

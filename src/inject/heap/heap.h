@@ -49,7 +49,7 @@ static inline uint64_t heap_record_hide(const void *block)
 
 static inline void *heap_record_show(uint64_t hidden)
 {
-	return (void *)(uintptr_t)~hidden; /* NOLINT: it was a pointer before hide() */
+	return (void *)(uintptr_t)~hidden; /* NOLINT: it was a pointer before heap_record_hide() */
 }
 
 /* True if thread-local variables can be used: the loader has stored their offset. */

@@ -1,7 +1,7 @@
 /* names.c: additional names of the allocator's functions.
  *
- * Only names whose presence changes nothing: each is equivalent to free(), and calls it if no other object defines the
- * name. malloc_usable_size() does not affect blocks and is not hooked.
+ * The file defines only names whose presence changes nothing: each is equivalent to free(), and calls free() if no
+ * other object defines the name. malloc_usable_size() does not affect blocks and is not hooked.
  *
  * Not here: mallocx, rallocx, dallocx, sdallocx (jemalloc), je_… (jemalloc with a prefix), mi_… (mimalloc), tc_…
  * (tcmalloc). Programs detect such an allocator by a weak reference or dlsym() (folly and RocksDB: `mallocx != NULL`)

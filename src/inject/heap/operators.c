@@ -1,11 +1,11 @@
 /* operators.c: hooks of C++ operators new and delete, for allocators with operators of their own; most call malloc and
  * free, and what those hooks have recorded is not recorded again.
  *
- * The operators that a program would call depend on the caller. Those found after our object at program start serve all
- * callers, and are never unloaded. If there are none, as in C programs, each object loaded later, such as an
- * interpreter's module, uses those loaded along with it; the C++ library of one object must not throw through
- * another's. They are found without the loader (hook/objects.h), whose lock is held while constructors wait for threads
- * that allocate.
+ * The operators that a program would call depend on the caller. Operators found after our object at program start serve
+ * all callers, and are never unloaded. If there are none, as in C programs, each object loaded later, such as an
+ * interpreter's module, uses the operators loaded along with it; the C++ library of one object must not throw through
+ * another's. These operators are found without the loader (hook/objects.h), whose lock is held while constructors wait
+ * for threads that allocate.
  *
  * An object's binding is valid until some object is unloaded: the first call after that discards all bindings. A call
  * finds its binding by the page of the caller, in a table of single words that is read without a lock: page, generation

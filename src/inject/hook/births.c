@@ -1,8 +1,7 @@
 /* births.c: hooks of the calls that create threads.
  *
  * A new thread starts in our function, which leaves no frame behind: it jumps to the program's function. Its arguments
- * are passed in a static table, not in allocated memory, since a thread that frees memory may need an arena of its own
- * for it.
+ * are passed in a static table, not in allocated memory, since freeing memory may require an arena of the thread's own.
  */
 #include "inject/hook/births.h"
 

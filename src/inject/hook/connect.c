@@ -1,7 +1,8 @@
 /* connect.c: connects once per process, maps the pool, and closes the connection again (hook/connect.h).
  *
  * Later requests use a new connection each, so the program never finds a descriptor that it did not open. (A child that
- * another thread forks during a request does, until it executes or ends. The recorder tolerates that.)
+ * another thread forks during a request has the request's descriptor until it executes or ends. The recorder tolerates
+ * that.)
  *
  * If address space is limited (ulimit -v), we take at most an eighth of what is left, since the program's needs are
  * unknown; the process then gets a smaller pool, or none.

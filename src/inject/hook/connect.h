@@ -33,7 +33,7 @@ int inject_connect_is_named(const char *name, size_t most_b);
 
 /* Bytes of address space that the process may still use; UINT64_MAX = unlimited. */
 uint64_t inject_connect_left_b(void);
-/* True if the process can spare `size_b` of them. */
+/* True if the process can spare `size_b` bytes of address space. */
 int inject_connect_spares(uint64_t size_b);
 
 /* `size_b` zeroed bytes that read as zeros in a forked child; NULL = none. */

@@ -7,9 +7,10 @@
  * (scripts/preload-tree). Once the process has sandboxed itself with seccomp, nothing is opened any more: the result of
  * the last check before that applies (inject_sandbox_entering()).
  *
- * Also runs in a child of vfork(), and in one without thread-local storage: nothing is allocated or changed in the
- * parent. system() and popen() take no environment: for them our entry is removed from the process's own, as every
- * program executed from there would complain. Not handled: static programs, and execve() by syscall().
+ * The hooks also run in a child of vfork(), and in a child without thread-local storage: nothing is allocated, and
+ * nothing is changed in the parent. system() and popen() take no environment: for them our entry is removed from the
+ * process's own, as every program executed from there would complain. Not handled: static programs, and execve() by
+ * syscall().
  */
 #include "inject/hook/executes.h"
 
@@ -334,7 +335,7 @@ static size_t count_arguments(va_list list)
 			(out)[i] = va_arg(list, char *); \
 	} while (0)
 
-/* `rest` continues after their end. */
+/* `remainder` continues after their end. */
 #define WITH_ARGUMENTS(first, call)                          \
 	do {                                                 \
 		va_list list, remainder;                     \

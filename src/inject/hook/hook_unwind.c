@@ -3,7 +3,8 @@
  * Verified-incremental unwinding: the thread keeps the frames of its last walk, and with each frame the stack words
  * that led from it to its callers. A new walk steps from the leaf until it meets a kept frame: the same return address
  * at the same stack address. If all words read outside that frame are unchanged, a walk would read them again and end
- * the same way: the rest is identical. If some differ, the frames outside the first difference are still valid.
+ * the same way: the remaining frames are identical. If some words differ, the frames outside the first difference are
+ * still valid.
  *
  * A frame pointer is compared only if the remaining walk depends on it: most frames are found by their stack pointers
  * alone, and in such programs the register may hold any value. Works only on the thread's own stack, whose bounds are

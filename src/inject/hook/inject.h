@@ -2,7 +2,7 @@
  *
  * Each thread has a timer on its own CPU clock, which sends it SIGURG at the kernel's tick while it runs, and never
  * while it sleeps. The handler copies registers and stack into the process's ring and returns; the recorder unwinds. A
- * process connects at its first sample; one that ends before that only sends a farewell.
+ * process connects at its first sample; a process that ends before its first sample only sends a farewell.
  *
  * Why SIGURG: its default action is to be ignored, so a program that resets all dispositions without our noticing is
  * not killed; debuggers pass it on silently; hardly any program uses it. The program's own disposition for it is kept

@@ -2,8 +2,8 @@
  *
  * The loader keeps a list of loaded objects for debuggers (struct r_debug), in its search order: the program, preloaded
  * objects, then libraries, breadth first; objects loaded by dlopen() are appended. Objects loaded at startup never
- * leave the list, so reading that far needs no lock. A function of the C library is found there; only a missing
- * function is searched beyond, which our constructors do before anything is unloaded.
+ * leave the list, so reading that far needs no lock. A function of the C library is found there. Objects loaded later
+ * are searched only for a missing function, and our constructors do that before anything is unloaded.
  */
 #include "inject/hook/next.h"
 

@@ -3,7 +3,8 @@
  * A call is bound to the first definition in the scope of the object that was opened (dlopen): that object and all its
  * dependencies, breadth first. Which object was opened is not recorded: the list is in load order, so an earlier object
  * that needs another one has loaded it. After that scope come objects opened for all (RTLD_GLOBAL), which cannot be
- * told from others; they are searched last, in list order, since few objects call functions outside their dependencies.
+ * distinguished from others; they are searched last, in list order, since few objects call functions outside their
+ * dependencies.
  *
  * The tables are the loader's and are trusted.
  */

@@ -7,8 +7,9 @@
  * the filter does not even see a return from our handler. Threads inside our system calls are counted: a filter for all
  * threads (TSYNC) waits until none is inside.
  *
- * Filters are also inherited through exec. Containers put every process under one, so the criterion is whether there
- * are more than the recorder's own; the number is read with system calls that the dynamic loader has just made itself.
+ * Filters are also inherited through exec. Containers put every process under a filter, so the criterion is whether
+ * there are more filters than the recorder's own; the number is read with system calls that the dynamic loader has just
+ * made itself.
  *
  * Not handled: filters installed by the program's own system-call instructions. The wrappers have no frame (they jump
  * to the next function), because a raw clone() returns on another stack.

@@ -3,7 +3,7 @@
  * All texts are in one hash table that only grows: one atomic load and a comparison find an existing name by its
  * contents. A new name is written to the end of its region and put into the table by one exchange. If two threads add
  * the same name at the same time, the first one in the table is used and the other's memory is wasted. A recording
- * accepts about 4000 of our sites, half of its capacity: beyond that names are reduced to their form, and then to one
+ * accepts about 4000 of our sites, half of its capacity. Beyond that, names are reduced to their form, and then to one
  * common name.
  */
 #include <string.h>

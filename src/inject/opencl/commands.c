@@ -3,10 +3,10 @@
  *
  * Event callbacks are not used: drivers run them on threads of their own, at a cost of tens of µs. Instead, a thread
  * that makes a call anyway polls a queue's commands, oldest first: occasionally when it adds one, and when it waits,
- * flushes or releases. Only if a queue is released with commands in flight does its last one get a callback: there may
- * be no later call, and our references would keep objects that the program has released. An in-order queue is polled up
- * to the first command that is not complete. The polling thread takes the whole list, so that no lock is held while the
- * driver is called; commands that are not complete go back to its front.
+ * flushes or releases. A command gets a callback only if it is the last one of a queue that is released with commands
+ * in flight: there may be no later call, and our references would keep objects that the program has released. An
+ * in-order queue is polled up to the first command that is not complete. The polling thread takes the whole list, so
+ * that no lock is held while the driver is called; commands that are not complete go back to its front.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* programs.c: program builds, and properties of their kernels (opencl/opencl.h).
  *
- * A kernel's name and memory are queried once, and again after local memory was set: that is an argument without a
- * value. Drivers that compile when a kernel first runs (pocl does) compile in that call, which then takes long; builds
- * do not include that time.
+ * A kernel's name and memory are queried once, and again after local memory was set (an argument without a value).
+ * Drivers that compile when a kernel first runs (pocl does) compile in that call, which then takes long; builds do not
+ * include that time.
  */
 #include <stdlib.h>
 

@@ -8,9 +8,9 @@
  * free slot.
  *
  * Other processes of the user can open that memory through /proc, as they can read the process's own memory. A process
- * that forbids that (PR_SET_DUMPABLE, another user's programs) writes nothing there. Dumpability is checked before each
- * copy of the stack, since a process may lose it without a call that can be hooked (setuid(), capabilities); the check
- * is cheaper than a copy.
+ * that forbids that (PR_SET_DUMPABLE, another user's programs) writes nothing there. Whether the process is dumpable is
+ * checked before each copy of the stack, since that may change without a call that can be hooked (setuid(),
+ * capabilities); the check is cheaper than a copy.
  *
  * Rejected: a buffer in the process that is sent when it ends; that needs hooks for all ways to end and to execute, and
  * the data is lost if the process is killed.

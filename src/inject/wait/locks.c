@@ -1,11 +1,12 @@
 /* locks.c: hooks of mutexes and read-write locks, including those of C11.
  *
- * Each hook first tries the lock: a free lock costs that and a check of one byte. A thread that finds a lock taken adds
- * it to the table (wait/table.c) and marks its byte; from then on each owner stores the time when it takes the lock,
- * and records the hold on unlock if others wait. So holds are not recorded before the first wait for a lock. A mutex
- * that its owner takes recursively is held from the outermost lock to the outermost unlock, by glibc's own count; in
- * other C libraries each unlock ends a hold. The holder at the start of a wait is read from the lock, if the C library
- * is glibc. There, C11 locks are POSIX locks, which the C library takes by internal names that cannot be interposed.
+ * Each hook first tries the lock: for a free lock, the cost is that attempt and a check of one byte. A thread that
+ * finds a lock taken adds it to the table (wait/table.c) and marks its byte; from then on each owner stores the time
+ * when it takes the lock, and records the hold on unlock if others wait. So holds are not recorded before the first
+ * wait for a lock. A mutex that its owner takes recursively is held from the outermost lock to the outermost unlock, by
+ * glibc's own count; in other C libraries each unlock ends a hold. The holder at the start of a wait is read from the
+ * lock, if the C library is glibc. There, C11 locks are POSIX locks, which the C library takes by internal names that
+ * cannot be interposed.
  */
 #include <errno.h>
 #include <pthread.h>

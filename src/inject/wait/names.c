@@ -1,4 +1,4 @@
-/* names.c: identifies descriptors: the object that calls on them refer to.
+/* names.c: identifies descriptors: finds the object to which calls on a descriptor refer.
  *
  * Descriptors are looked up by number in a table, which calls that open and close descriptors maintain; the first call
  * on an unknown descriptor reads its name once from /proc. Objects are identified by name: two descriptors of one file

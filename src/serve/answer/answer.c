@@ -75,7 +75,7 @@ static void put_sections(struct sonde_json *json, const struct sonde_session *se
 	sonde_json_end(json);
 }
 
-/* Whether stacks can be weighed so; that there were such calls or blocks is not looked for. */
+/* True if stacks can be weighted by this metric; whether there were such calls or blocks is not checked. */
 static int has_weight(const struct sonde_session *session, const struct sonde_weigh_row *row)
 {
 	return row->of == SONDE_WEIGH_OF_SAMPLES ? sonde_has_samples(session)
@@ -83,7 +83,7 @@ static int has_weight(const struct sonde_session *session, const struct sonde_we
 						 : sonde_has_waits(session);
 }
 
-/* What stacks can be weighed by, the first when nothing is said. */
+/* The metrics by which stacks can be weighted; the first is the default. */
 static void put_weights(struct sonde_json *json, const struct sonde_session *session)
 {
 	static const char *const units[] = {

@@ -1,8 +1,8 @@
 /* account.h: CPU time as counted by the kernel, to compare with the time that samples stand for.
  *
- * For a launched command it is the time of all children that were waited for: its process tree, except for processes
- * that it left behind. While the command runs it is read from /proc/PID/stat. For an attached process it is the time of
- * its process tree, in ticks, while it lives.
+ * For a launched command, it is the time of all children that were waited for: its process tree, except for processes
+ * that it left behind. While the command runs, it is read from /proc/PID/stat. For an attached process, it is the time
+ * of its process tree, in ticks, while it lives.
  */
 #ifndef SONDE_SOURCE_CPU_ACCOUNT_H
 #define SONDE_SOURCE_CPU_ACCOUNT_H

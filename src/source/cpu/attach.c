@@ -1,7 +1,7 @@
 /* attach.c: opens events on all threads of a process and of its descendants, parents before their children.
  *
  * A process that a followed process starts meanwhile inherits its events, and our buffers report its start. So a child
- * that is found after its parent was attached to either has them or never will; cpu/perf_attach.c tells which.
+ * that is found once its parent is attached either has these events or never will; cpu/perf_attach.c tells which.
  */
 #include "source/cpu/attach.h"
 

@@ -1,7 +1,7 @@
 /* cpu.c: the cpu source: samples every thread of a process tree with perf events and unwinds the stacks here.
  *
- * perf events are opened on the launched child (held before its exec) or on every thread of a process, on each CPU, and
- * inherited by the tasks that these create (cpu/perf_event.h lists the events). The recorder's thread drains: records
+ * perf events are opened on each CPU for the launched child (held before its exec) or for every thread of a process,
+ * and tasks that these create inherit them (cpu/perf_event.h lists the events). The recorder's thread drains: records
  * of all CPUs are processed in time order, so that a sample meets the mappings of its time. Records beyond the horizon
  * wait for the next drain. Before a slow operation (compiling a table), pending records are copied out of the kernel's
  * buffers.

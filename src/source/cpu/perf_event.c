@@ -1,7 +1,7 @@
 /* perf_event.c: opens and decodes the perf events of the cpu source.
  *
- * Restrictions of a kernel or user are found by trying: kernel samples need perf_event_paranoid ≤ 1 or CAP_PERFMON,
- * build-ids Linux 5.12. The first event that opens settles the shape for all.
+ * Restrictions of a kernel or user are found by trying: kernel samples need perf_event_paranoid ≤ 1 or CAP_PERFMON, and
+ * build-ids need Linux 5.12. The first event that opens settles the shape for all.
  */
 #include "source/cpu/perf_event.h"
 

@@ -1,9 +1,10 @@
 /* perf_event.h: the perf events of the cpu source: which ones, in what format, and why they cannot be opened.
  *
- * Two sampling events on each CPU for each followed task, with periods φT and φ²T (T = 1 / rate, φ the golden ratio):
- * together they give one sample per T of CPU time, each standing for T, and no cycle that is a rational multiple of T
- * is in lockstep with either. Jitter would have to be set repeatedly by ioctl, which does not reach inherited events.
- * The first of the two also carries what the kernel reports besides samples (mappings, names, forks, exits, switches).
+ * Each followed task has two sampling events on each CPU, with periods φT and φ²T (T = 1 / rate, φ the golden ratio).
+ * Together, they give one sample per T of CPU time, each standing for T, and no cycle that is a rational multiple of T
+ * is in lockstep with either event. Jitter would have to be set repeatedly by ioctl, which does not reach inherited
+ * events. The first of the two also carries what the kernel reports besides samples (mappings, names, forks, exits,
+ * switches).
  *
  * Format of samples: TID, TIME, [CALLCHAIN: kernel frames], REGS_USER, STACK_USER. All other records end with TID,
  * TIME.

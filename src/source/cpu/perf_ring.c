@@ -1,9 +1,10 @@
 /* perf_ring.c: the kernel's perf event buffers, one per CPU, read as one stream in time order.
  *
- * Each buffer belongs to a dummy event of our own process, into which the real events are redirected. So it neither
- * hangs up when the target's main thread ends, nor does its size depend on which process is attached to. Records are
- * used in place (a stack copy is 16 KB: copying it again would double the recorder's overhead). Only those that wrap
- * around the end are assembled in a scratch buffer. A buffer's tail advances when the next record is requested.
+ * Each buffer belongs to a dummy event of our own process, into which the real events are redirected. So the buffer
+ * does not hang up when the target's main thread ends, and its size does not depend on the process that is attached to.
+ * Records are used in place (a stack copy is 16 KB: copying it again would double the recorder's overhead). Only
+ * records that wrap around the end are assembled in a scratch buffer. A buffer's tail advances when the next record is
+ * requested.
  *
  * spill() copies pending records into memory before a slow operation; next() reads the copies first.
  */

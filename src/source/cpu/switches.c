@@ -4,8 +4,8 @@
  * moment ago. BPF is used if the environment has SONDE_SWITCHES=bpf. Otherwise, or if BPF is refused, switches are
  * records of the perf events, which lack the time of the wakeup and the waker.
  *
- * The programs see a task to its very end and a command before its exec, the perf events do neither: the clocks take
- * switches only from the exec on and until the task's exit record.
+ * The programs also see a command before its exec, and a task until its very end; perf events see neither. The clocks
+ * therefore take switches only from the exec on and until the task's exit record.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static void give_up(struct sonde_source_run *run)
 	sonde_cpu_switches_close(run);
 }
 
-/* Running processes are attached to one by one. Only before the first one has events can BPF be given up, since its
+/* Running processes are attached to one by one. BPF can be given up only before the first process has events, since its
  * events do not report switches. */
 void sonde_cpu_switches_follow(struct sonde_source_run *run, pid_t pid)
 {

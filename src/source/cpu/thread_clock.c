@@ -2,8 +2,8 @@
  *
  * Switch records come in pairs. If one is missing, the interval adds to the uncertainty, not to the total, and so does
  * the time in which a CPU lost records. The kernel's own count removes the uncertainty: it replaces everything counted
- * before it was read, and of intervals only the part after that still counts. A clock with more than 2 % of uncertainty
- * is not used.
+ * before it was read, and only the part of an interval after that reading still counts. A clock with more than 2 % of
+ * uncertainty is not used.
  */
 #include "source/cpu/thread_clock.h"
 
@@ -285,7 +285,7 @@ static uint64_t lag_ns(const struct sonde_thread_clocks *clocks, const struct so
 	return lag > 0 ? (uint64_t)lag : 0;
 }
 
-/* A sampled thread is on the CPU; if no switch record says so, it was lost. */
+/* A sampled thread is on the CPU; if no switch record says so, that record was lost. */
 static struct sonde_clock_row *get_running(struct sonde_thread_clocks *clocks, pid_t tid, int cpu, uint64_t time_ns)
 {
 	struct sonde_clock_row *first = get_first(clocks, tid, time_ns);

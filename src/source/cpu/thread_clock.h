@@ -73,7 +73,8 @@ int sonde_thread_clocks_next_kernel(struct sonde_thread_clocks *clocks, uint32_t
 /* Reports a stack of the thread; one of them is kept. */
 void sonde_thread_clocks_stack(struct sonde_thread_clocks *clocks, pid_t tid, uint32_t stack, uint8_t status);
 
-/* hint() sets a stack that stands for the thread as long as it has no sample; lacks() returns true if one is needed. */
+/* hint() sets a stack that stands for the thread as long as it has no sample; missing() returns true if one is
+ * needed. */
 int sonde_thread_clocks_missing(const struct sonde_thread_clocks *clocks, pid_t tid);
 void sonde_thread_clocks_hint(struct sonde_thread_clocks *clocks, pid_t tid, uint32_t stack, uint8_t status);
 
@@ -87,7 +88,7 @@ struct sonde_thread_total {
 	uint8_t status;
 };
 
-/* The total as of time_ns. Time left and lost counts as written from then on. */
+/* The total as of time_ns. From then on, left_ns and lost_ns count as written. */
 struct sonde_thread_total sonde_thread_clocks_total(struct sonde_thread_clocks *clocks, pid_t tid, uint64_t time_ns);
 
 /* Like total(), for a thread that ended at time_ns; its tid is free again. */

@@ -1,9 +1,10 @@
 /* nvml_device.c: a table of the items read from a GPU, and how they become readings (device/nvml_device.h).
  *
- * Units: the driver's per cent become thousandths, MHz Hz, mJ µJ, KiB B. A mean over the time between two readings (GPM
- * counters), and a state that holds from one reading to the next (why clocks are low), are converted to a running
- * total, so that differences over any interval are right. PCIe bytes are taken from 64-bit counters, else from GPM: 32
- * bits overflow in a twentieth of a second, and nvmlDeviceGetPcieThroughput() samples 20 ms only.
+ * The driver's units are converted: per cent to thousandths, MHz to Hz, mJ to µJ, KiB to B. A mean over the time
+ * between two readings (GPM counters), and a state that holds from one reading to the next (why clocks are low), are
+ * converted to a running total, so that differences over any interval are right. PCIe bytes are taken from 64-bit
+ * counters, else from GPM: 32 bits overflow in a twentieth of a second, and nvmlDeviceGetPcieThroughput() samples 20 ms
+ * only.
  */
 #include "source/device/nvml_device.h"
 

@@ -1,5 +1,5 @@
 /* events.c: translates events into the words of the allocation hooks (format/heap.h), to be merged and recorded like
- * those. Events arrive one thread after the other; the merge puts them in time order.
+ * the hooks' words. Events arrive one thread after the other; the merge puts them in time order.
  */
 #include "source/heap/events.h"
 

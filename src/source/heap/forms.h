@@ -2,7 +2,7 @@
  *
  * Programs allocate the same sizes at the same call sites again and again. So an event of a chunk is the number of a
  * form, and sums are computed by form when the chunk is written. Forms without live blocks are removed now and then, so
- * that there are never more than twice as many as live blocks and one chunk need.
+ * that there are never more than twice as many forms as the live blocks and one chunk need.
  */
 #ifndef SONDE_SOURCE_HEAP_FORMS_H
 #define SONDE_SOURCE_HEAP_FORMS_H

@@ -106,7 +106,7 @@ static int read_call(struct sonde_heap_thread *thread, pid_t pid)
 static int look(struct sonde_heap_thread *thread, pid_t pid)
 {
 	siginfo_t info = {0};
-	/* reaping the process is its parent's job; other traced threads we must reap, or they would remain */
+	/* its parent reaps the process; we must reap other traced threads, or they would remain */
 	int wanted = WSTOPPED | WNOHANG | __WALL | (thread->tid == pid ? 0 : WEXITED);
 	if (waitid(P_PID, (id_t)thread->tid, &info, wanted))
 		return -1;

@@ -47,7 +47,7 @@ struct sonde_heap_threads {
 /* Stops all threads of threads->pid except `except`; the rest of the struct must be zero. -ENOMEM; otherwise 0, however
  * many could be stopped. */
 int sonde_heap_freeze(struct sonde_heap_threads *threads, pid_t except);
-/* Counts threads as running that were left blocked in a call and have continued since. */
+/* Counts as running the threads that were left blocked in a call and have continued since. */
 void sonde_heap_freeze_check(struct sonde_heap_threads *threads);
 /* Continues the threads, and frees. */
 void sonde_heap_thaw(struct sonde_heap_threads *threads);

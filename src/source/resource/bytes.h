@@ -30,10 +30,10 @@ void sonde_resources_bytes_begin(struct sonde_resources_bytes *bytes, int64_t re
 void sonde_resources_bytes_see(struct sonde_resources_bytes *bytes, const struct sonde_resources *now);
 void sonde_resources_bytes_see_again(struct sonde_resources_bytes *bytes, const struct sonde_resources *now);
 
-/* A child of the previous round has exited: returns whether the parent's count has grown by the child's. */
+/* A child of the previous round has exited: returns whether the parent's count has grown by the child's bytes. */
 int sonde_resources_bytes_take(struct sonde_resources_bytes *parent, const struct sonde_resources_bytes *child);
 
-/* Both have exited, and the parent was not read after it received the child's counts. */
+/* Parent and child have exited, and the parent was not read after it received the child's counts. */
 void sonde_resources_bytes_join(struct sonde_resources_bytes *parent, const struct sonde_resources_bytes *child);
 
 /* Outputs the process's own counts. */

@@ -1,9 +1,9 @@
 /* cgroup.c: finds the mount points of the groups (/proc/self/mountinfo) and the process's groups (/proc/PID/cgroup),
  * and walks upwards from there.
  *
- * Version 1 has a tree per controller, version 2 one for all. Both may be mounted; a controller is in one of them. In a
- * container the mount may begin below the root that /proc/PID/cgroup refers to: that prefix is removed; if nothing
- * matches, the mount itself is the group, as cgroup namespaces show it.
+ * Version 1 has a tree per controller, version 2 has one tree for all. Both may be mounted; a controller is in one of
+ * them. In a container the mount may begin below the root that /proc/PID/cgroup refers to: that prefix is removed; if
+ * nothing matches, the mount itself is the group, as cgroup namespaces show it.
  */
 #include "source/resource/cgroup.h"
 

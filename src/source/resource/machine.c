@@ -6,8 +6,9 @@
  * in /sys/block is a partition; one with slaves there (RAID, LVM, encryption) consists of others that are read
  * themselves. All network interfaces are read, and those whose bytes also count on another interface are marked: those
  * with lower_* entries (bridge, bond, VLAN); members of such an interface that are not hardware devices; the second end
- * of a pair (veth); and, if there is a hardware device, all that are none (container bridges, tunnels). /sys shows the
- * interfaces of the namespace that it was mounted in: interfaces missing there are not marked.
+ * of a pair (veth); and, if there is a hardware device, all interfaces that are not hardware devices (container
+ * bridges, tunnels). /sys shows the interfaces of the namespace that it was mounted in: interfaces missing there are
+ * not marked.
  */
 #include "source/resource/machine.h"
 

@@ -4,8 +4,8 @@
  * that still exists was not yet in its parent's count. If a child has exited, its parent is read once more, and the
  * child's bytes are subtracted (resource/bytes.h). Dead processes are remembered until they have been waited for.
  *
- * Expensive details are read for one process after the other, within their budgets: PSS, which walks page tables, 0.1 %
- * of a CPU; context switches of multi-threaded processes 0.05 %.
+ * Expensive details are read for one process after the other, within their budgets: PSS, which walks page tables, may
+ * take 0.1 % of a CPU; context switches of multi-threaded processes may take 0.05 %.
  */
 #include "source/resource/rows.h"
 

@@ -2,7 +2,7 @@
  *
  * The rings are one array map, mapped here: programs write without a lock, and nobody is woken. A BPF ring buffer is
  * not used, since it takes a lock that all CPUs share inside the scheduler. Followed tasks are marked by task storage:
- * a table by CPU would fail when threads migrate, one by tid when a thread calls exec.
+ * a table by CPU would fail when threads migrate, and a table by tid when a thread calls exec.
  */
 #include "source/sched/sched_bpf.h"
 

@@ -2,8 +2,8 @@
  *
  * Each frame is one lookup of (address space generation, pc) in a direct-mapped cache and one step by its row. Only a
  * miss searches mappings and tables, and only the first hit of an image opens it. The leaf's pc is looked up as it is;
- * for a caller the return address minus one, so that the call is found, not the code after it. Directly above a signal
- * frame the pc is the interrupted instruction again.
+ * for a caller, the return address minus one is looked up, so that the call is found, not the code after it. Directly
+ * above a signal frame the pc is the interrupted instruction again.
  *
  * Above the copy, the stack of the live process is read, provided that the last bytes of the copy are unchanged there:
  * returns and calls since the sample would have changed them in most cases. If they did not, the frames soon become

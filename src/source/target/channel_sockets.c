@@ -4,9 +4,9 @@
  * container's network) there is a second socket, bound to a path: it is found by its inode, which belongs to no network
  * namespace. The path is in the first of SONDE_LINK_DIRECTORIES where we may create files (/tmp may be private). Most
  * containers see the same /tmp. In the others, a process that may read our descriptors (our user, in the same user and
- * pid namespace) finds the inode under /proc/PID/fd. For that the name ends in .PID.DESCRIPTOR, so that one variable
- * names all three ways (sonde_link_address()). Anybody may connect to either socket: the peer's credentials decide who
- * is admitted (target/channel.c).
+ * pid namespace) finds the inode under /proc/PID/fd. For that purpose, the name ends in .PID.DESCRIPTOR, so that one
+ * variable names all three ways (sonde_link_address()). Anybody may connect to either socket: the peer's credentials
+ * decide who is admitted (target/channel.c).
  *
  * The path is removed at the end. A recorder that was killed leaves its path behind; the next one of the same user
  * removes it.

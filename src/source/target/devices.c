@@ -1,8 +1,8 @@
 /* devices.c: maps a process's device, queue and operation numbers to ids of the recording (target/devices.h).
  *
  * Rings are read one after another, so an activity may be read before the operation or queue that it refers to, which
- * another thread reported earlier. Activities are therefore kept for one round: what they refer to was written to its
- * ring before they were, so it has been read by then.
+ * another thread reported earlier. Activities are therefore kept for one round: an operation or queue was written to
+ * its ring before the activities that refer to it, so it has been read by then.
  */
 #include "source/target/devices.h"
 

@@ -8,9 +8,9 @@
  * half to one and a half times the period, so that a program with the same period is not always polled in the same
  * phase.
  *
- * If there are too many threads for the budget, one in k is polled: every k-th place in the list from a place drawn at
- * random each time; each poll stands for k times as long. So sums stay unbiased; polling all threads one after the
- * other would miss most of them in a short recording.
+ * If there are too many threads for the budget, one in k is polled: every k-th thread of the list, starting at a random
+ * position in each round; each poll then stands for k times as long. So sums stay unbiased; polling all threads one
+ * after the other would miss most of them in a short recording.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -33,7 +33,7 @@ void sonde_blocked_held_init(struct sonde_blocked_held *held, struct sonde_recor
 void sonde_blocked_held_fini(struct sonde_blocked_held *held);
 void sonde_blocked_held_add(struct sonde_blocked_held *held, const struct sonde_blocked_seen *seen);
 
-/* Writes or discards the waits of each process, as `judge` decides. */
+/* Writes or discards the waits of each process, as the callback decides. */
 void sonde_blocked_held_settle(struct sonde_blocked_held *held,
 			       enum sonde_blocked_verdict (*evaluate)(const void *context,
 								      const struct sonde_blocked_seen *seen),

@@ -7,8 +7,8 @@
  *
  * A thread may run while its stack is copied: if it has been on a CPU, its wait has no stack.
  *
- * If a process may not be read, the kernel reports only EPERM; the facts that it decides by are in /proc (ptrace(2),
- * PTRACE_MODE_ATTACH).
+ * If a process may not be read, the kernel reports only EPERM; the facts on which its decision depends are in /proc
+ * (ptrace(2), PTRACE_MODE_ATTACH).
  */
 #include "source/wait/blocked_look.h"
 

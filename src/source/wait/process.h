@@ -31,7 +31,7 @@ void sonde_wait_process_end(struct sonde_wait_process *process);
 
 /* Words of one thread's ring: whole records. `thread` is an id of the recording. */
 void sonde_wait_process_add(struct sonde_wait_process *process, uint32_t thread, const uint64_t *words, size_t count);
-/* Size in words of a record that begins with these two; 0: invalid record. */
+/* Size in words of a record that begins with these two words; 0: invalid record. */
 size_t sonde_wait_process_size(uint64_t first, uint64_t second);
 /* Writes the calls that were read before the previous call of this function. Call it each time all rings have been
  * read: by then, everything that those calls refer to has been defined, also by other threads. */

@@ -203,7 +203,7 @@ static int read_header(struct sonde_dwarf_lines *lines, struct header *out, stru
 	return cursor.bad || unit.bad || tables->bad || !out->line_range || !out->opcode_base ? -EBADMSG : 0;
 }
 
-/* Of two rows with the same address the later one counts; a row identical to its predecessor is skipped. */
+/* Of two rows with the same address, the later one counts; a row identical to its predecessor is skipped. */
 static int add_row(struct sonde_dwarf_lines *lines, const struct machine *machine, uint32_t file)
 {
 	struct sonde_dwarf_row row = {machine->address, file, file == NO_FILE ? 0 : (uint32_t)machine->line};

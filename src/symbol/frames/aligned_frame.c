@@ -15,7 +15,7 @@
 #define ALIGN_MAX (UINT64_C(1) << 16)
 #define SLOT_MAX (INT16_MAX * 8u) /* what a row can hold */
 
-/* Of a prologue, while it is followed. */
+/* The state while a prologue is followed. */
 struct prologue {
 	uint64_t align; /* 0 = not aligned, or not known any more */
 	int64_t above;  /* stack pointer − aligned address */
@@ -31,8 +31,8 @@ static int is_saved_above(const struct sonde_unwind_row *row)
 	return row->kind == SONDE_UNWIND_SP_LOAD && SONDE_UNWIND_LOAD_FROM(row->cfa_off) >= 0;
 }
 
-/* The entry's row of the function that `row` is of; *saved: the first behind it with the frame address above the stack
- * pointer. NULL: there is none of either. */
+/* The row at the entry of the function of `row`; *saved: the first row after it that has the frame address above the
+ * stack pointer. NULL if either does not exist. */
 static const struct sonde_unwind_row *find_entry(const struct sonde_unwind_table *table,
 						 const struct sonde_unwind_row *row,
 						 const struct sonde_unwind_row **saved)
@@ -47,7 +47,8 @@ static const struct sonde_unwind_row *find_entry(const struct sonde_unwind_table
 	return NULL;
 }
 
-/* Of `and $constant, %rsp` that clears low bits: how many bytes it aligns to; 0 = another instruction. */
+/* The alignment in bytes, if the instruction is an `and $constant, %rsp` that clears low bits; 0 = another
+ * instruction. */
 static uint64_t alignment_of(const uint8_t *bytes, size_t size_b)
 {
 	int32_t constant;

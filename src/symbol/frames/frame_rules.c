@@ -8,10 +8,10 @@
  * join, their values must agree. This repeats until nothing changes; a value only moves from OPEN to known to UNKNOWN,
  * so the iteration terminates.
  *
- * No function start needs to be known, which stripped libraries do not provide, and code before the instruction, such
- * as stack realignment, does not matter. Assumptions: stack memory that a rule reads is not written through other
+ * Function starts, which stripped libraries do not provide, need not be known, and code before the instruction, such as
+ * stack realignment, does not matter. Assumptions: stack memory that a rule reads is not written through other
  * registers, and calls preserve the registers that the ABI says, and return. After a call to a function that does not
- * return another function may begin; then two paths disagree, or the caller's check of the return address fails.
+ * return, another function may begin; then, two paths disagree, or the caller's check of the return address fails.
  * Rejected: analysis forwards from a function's start alone, because starts are unknown; the first `ret` in byte order,
  * because it may belong to another path.
  */

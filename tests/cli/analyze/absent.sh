@@ -5,7 +5,7 @@
 need jq
 server=$(target slow_request)
 
-# What each section is made of: any of these kinds. A new section fails until it stands here.
+# The kinds of data that each section is made of; any of them suffices. A new section fails until it is listed here.
 declare -A needs=()
 of() { # KINDS SECTION…
 	local kinds=$1 section
@@ -26,7 +26,7 @@ of "energy driver" energy # a driver counts the joules of its GPUs
 of api zones zone-histogram phases spans counters histograms iterations turns messages
 of "" findings calltree threads processes what-if snapshots flop roofline summary # made of several: see itself.jq
 
-# What those say when a recording has only $kinds: lists what is wrong.
+# What these sections must say if a recording has only $kinds: lists what is wrong.
 cat >itself.jq <<'END'
 def lacks($kind): $kinds | index($kind) == null;
 def section($id): [.sections[] | select(.id == $id)][0] | .notes = ([.notes[].text] | join("\n")) | .count = ((.rows // .nodes) | length);
@@ -70,7 +70,7 @@ end),
 	must("overhead"; is_absent("cost.recorder_cpu_time_s") == $is_own))
 END
 
-# names: every section, as the rows of passes.def have them.
+# names: every section that has a row in passes.def.
 names() {
 	local pass
 	for pass in $(sed -n 's/^SONDE_PASS(\([a-z_]*\),.*/\1/p' "$repo/src/analyze/passes.def"); do
@@ -93,8 +93,8 @@ unknown() {
 	for metric; do lacks_metric "$file" "$metric"; done
 }
 
-# judged FILE KINDS…: each section of it, when the recording has these kinds. is_imported: from a file that does not say
-# what was lost; is_own: not by a recorder.
+# judged FILE KINDS…: checks each section of the recording, which has these kinds. is_imported: it comes from a file
+# that does not say what was lost; is_own: it was not made by a recorder.
 is_imported=false is_own=false
 judged() {
 	local file=$1 name kind state rows is_there wrong
@@ -146,7 +146,8 @@ judged energy.sonde cpu $perf readings api energy
 holds "$(rows plain.sonde threads | jq length) == 2"
 holds_in <("$SONDE" report --json --section calltree plain.sonde) '.sections[0].nodes | length > 0'
 
-# GPUs: of a program that reports what they did, and those of the machine, by a driver that is none, of one that uses none.
+# GPUs: of a program that reports their work itself, and GPUs of the machine, from a stand-in for the driver, with a
+# program that uses none.
 run 0 "$SONDE" record -q -o told.sonde -- "$(target device_told)"
 judged told.sonde cpu $perf readings api devices
 if [ -e "$SONDE_BUILD/tests/targets/libnvidia-ml-nvml_new.so" ]; then
@@ -162,7 +163,7 @@ fi
 run 0 "$SONDE" record -q --snapshot-every 50ms -o snapshots.sonde -- "$server" 40 20
 equal "$(rows snapshots.sonde snapshots | jq -c '[.[] | [.live_b, .absent.live_b]] | unique')" '[[null,"allocations were not recorded"]]'
 
-# Made by the program itself; made of another profiler's file.
+# Recordings made by the program itself, and from another profiler's file.
 SONDE_OUT=$work/self.sonde run 0 "$server" 20 10
 is_own=true judged self*.sonde api
 unknown self*.sonde samples.count samples.extra
@@ -189,7 +190,7 @@ else
 	has "$(<.err)" yajl
 fi
 
-# Attached: what programs say by the API is not seen, whatever they say.
+# Attached: nothing that programs report through the API is recorded.
 "$server" 400 200 &
 run 0 "$SONDE" record -q -p $! -d 500ms -o attached.sonde
 judged attached.sonde cpu $perf readings
@@ -200,7 +201,7 @@ done
 equal "$(metric attached.sonde lost.count)" 0
 kill $! 2>/dev/null || true
 
-# A flight recorder that saved nothing, and what a static program does not load.
+# A flight recorder that saved nothing, and a static program, which loads no object of ours.
 run 0 "$SONDE" record -q --threads --keep 300ms --when 'zone=nope>50ms' -o kept.sonde -- "$server" 100 50
 judged kept.sonde
 unknown kept.sonde zones.count samples.count samples.extra
@@ -221,7 +222,7 @@ has "${out//$'\n' /}" "not recorded: allocations: no process loaded libsonde-hea
 found=$(notes_of static.sonde findings)
 matches "$found" '^not checked: .*blocking calls \(no process made a blocking call, .*allocations \(no process loaded libsonde-heap.so'
 
-# Diffs: what one side lacks is said once for all sections, and by each section that is asked for.
+# Diffs: data missing from one side is reported once for all sections, and by each section that is requested.
 diff_of() { # BASELINE CANDIDATE OPTION…
 	local baseline=$1 candidate=$2
 	shift 2
@@ -248,13 +249,13 @@ equal "$(jq -c '.sections[0].rows[1] | [.wall_ns, .absent.wall_ns, .absent.comma
 	'[null,"unknown: imported from a file without times","unknown: imported"]'
 lacks "$(jq -r '.sections[0].notes[].text' .out)" "by wall time"
 
-# Recorded, and it did not happen: that is said as before.
+# If data was recorded and nothing happened, the report says so, as before.
 run 0 "$SONDE" record -q --threads --heap=full -o none.sonde -- sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; sleep 0.01 & wait'
 run 0 "$SONDE" report --json --section locks,leaks none.sonde
 equal "$(jq -r '.sections[] | select(.id == "locks").recorded' .out)" yes
 has "$out" "no lock contention"
 
-# The file was cut off: what its end may have had is not said to be nothing.
+# The file was truncated: the report does not claim that nothing happened in the missing part.
 head -c "$(($(stat -c %s threads.sonde) / 2))" threads.sonde >cut.sonde
 run 0 "$SONDE" report --json --section locks,waits,zones cut.sonde
 equal "$(jq -r '[.sections[].recorded] | map(select(. == "yes")) | length' .out)" 0

@@ -1,5 +1,5 @@
 # critical-path.sh: the critical path of programs whose threads and processes wait for each other on a known schedule,
-# and the predicted gain if a part of them were faster (`sonde advise --what-if`).
+# and the predicted gain if one of their parts were faster (`sonde advise --what-if`).
 # measures: times on the critical path
 # timeout: 240
 source "$(dirname "$0")/../lib.sh"

@@ -1,5 +1,5 @@
-# energy.sh: energy from counters whose steps are known to the µJ, from the model if there are no counters, and in
-# grams of CO2e.
+# energy.sh: the reported energy equals that of counters whose steps are known to the µJ; if there are no counters, it
+# comes from the model. It is also reported in grams of CO2e.
 # measures: number of readings in an interval
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"

@@ -14,14 +14,14 @@ examples=$SONDE_BUILD/examples
 has_ceilings=
 "$SONDE" roofline --measure >.roof 2>&1 && has_ceilings=1
 
-# Those that use OpenCL end with 77 where there is no device of it.
+# Examples that use OpenCL end with 77 if there is no OpenCL device.
 opencl="libsonde-opencl.so is not built"
 if [ -x "$examples/tiny_kernels" ] && [ -e "$SONDE_BUILD/src/inject/libsonde-opencl.so" ]; then
 	opencl=
 	timeout 60 "$examples/tiny_kernels" fixed >/dev/null 2>&1 || { [ $? -ne 77 ] || opencl="no OpenCL device (package pocl-opencl-icd)"; }
 fi
 
-# BURN=1: with a process that burns each CPU meanwhile: many runs are noisy then, and none is told something wrong.
+# BURN=1: a process burns CPU time on each CPU meanwhile: many runs are noisy then, and no run gets a wrong finding.
 burners=()
 at_exit() { [ ${#burners[@]} -eq 0 ] || kill "${burners[@]}" 2>/dev/null; }
 if [ -n "${BURN:-}" ]; then
@@ -47,7 +47,7 @@ while IFS=$'\t' read -r name options expected also where limiter; do
 		continue
 	fi
 	[ "$options" != - ] || options=
-	# Which of two true findings is first depends on the disk; of recordings the order is known.
+	# Which of two true findings comes first depends on the disk; for committed recordings, the order is known.
 	[ "$also" = - ] || expected="$expected|$also"
 	# shellcheck disable=SC2086
 	run 0 timeout 60 "$SONDE" record -q --force $options -o "$name.sonde" -- $command

@@ -1,5 +1,5 @@
-# resources.sh: resource use of processes and the system, compared with programs that use known amounts, getrusage(),
-# time -v and cgroups.
+# resources.sh: the reported resource use of processes and the system agrees with programs that use known amounts, with
+# getrusage(), with time -v, and with cgroups.
 # measures: number of readings in an interval
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"

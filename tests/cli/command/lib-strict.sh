@@ -1,5 +1,6 @@
 # lib-strict.sh: the helpers of lib.sh fail on every missing figure: empty, null, NaN, n/a, a missing row, several
-# values. In a test that measures in part only `measured` assertions may be tried again: it then ends with 75.
+# values. In a test that measures in part, only a failed `measured` assertion ends the test with 75, which allows a
+# second try.
 . "$(dirname "$0")/../lib.sh"
 need jq
 lib=$repo/tests/cli/lib.sh
@@ -60,7 +61,7 @@ fails 'calc "1 / 0"'
 fails 'is_so "1 / 0 < 3" && exit 0; exit 1'
 
 passes 'equal "$(metric a one)" 1; lacks_metric a absent; rows a empty >rows; equal "$(cat rows)" "[]"'
-# What is kept of a recording is not used for another one of that name.
+# Figures kept from a recording are not used for another recording of the same name.
 passes 'for n in 1 20 30; do echo $n >a; equal "$(metric a one) $(metric a one)" "$n $n"; done'
 passes 'echo 40 >old; echo 50 >a; equal "$(metric a one)" 50; mv old a; equal "$(metric a one)" 40; ! (metric a two) || exit 1; rm "$failed"'
 for name in absent unexplained text twice missing; do
@@ -104,7 +105,7 @@ fails ': >a; fits 80 a'
 fails 'fits 80 missing'
 fails '(fail inside) || :; echo more'
 
-# misses COMMANDS: what it measured is wrong, all else is right.
+# misses COMMANDS: a measured figure is wrong, everything else is right.
 misses() {
 	judged "$1"
 	[ "$code" -eq 75 ] || fail "should end with 75, ended with $code: $1: $(cat one.out)"

@@ -6,7 +6,7 @@
 need jq
 uses=$(target uses)
 behave=$(target behave)
-# used COMMAND…: its output in .out, what it used in used.json.
+# used COMMAND…: writes the command's output to .out, and what it used to used.json.
 used() {
 	run 0 "$SONDE" stat -f --json -o used.json "$@"
 	[ ! -s .err ] || fail "it says something beside -o"
@@ -18,7 +18,8 @@ said() { # by getrusage() in the program
 	awk -v name="$1" '$1 == name { print $2 }' .out
 }
 
-# What getrusage() says at the program's end, and the kernel to who waits for it, is the same but for the end itself.
+# The figures of getrusage() at the program's end, and those that the kernel gives to the process that waits for the
+# program, differ only by the exit itself.
 used -- "$uses" faults 20000
 holds "$(figure memory.faults_minor) >= 20000 && $(figure memory.faults_minor) >= $(said minor)"
 near "$(figure memory.faults_minor)" "$(said minor)" 100
@@ -39,7 +40,7 @@ near "$(figure compute.cpu_utilization)" "$(figure timing.cpu_s) / $(figure timi
 near "$(figure compute.cpu_machine_share)" "$(figure compute.cpu_utilization) / $(figure compute.cores)" 0.0001
 equal "$(figure compute.cores)" "$cpus"
 
-# FLOP by the processor's counters: a figure where it shows them and was asked, else the reason, and never 0.
+# FLOP from the processor's counters: a figure if they are available and were requested, else the reason, and never 0.
 matches "$(figure compute.absent.flop)" "were not used: --flop"
 used --flop -- "$uses" spins 200
 if [ "$(figure compute.flop)" = null ]; then
@@ -53,14 +54,14 @@ else
 	holds "$(figure compute.flop) > 0"
 fi
 
-# Of a whole tree, also where children come and go faster than they can be read.
+# Figures of a whole tree, also if children start and exit faster than they can be read.
 used -- "$uses" storm 300
 measured near "$(figure timing.cpu_s)" "($(said user_us) + $(said system_us) + $(said children_us)) / 1e6" 0.03
 holds "$(figure memory.faults_minor) >= 10 * $(said forks)"
 used -- "$uses" forks 3
 holds "$(figure timing.cpu_s) >= 0.06 && $(figure processes.count) >= 2"
 
-# Where nobody else forks it is known whether all of them were seen: children that live on, and those that come and go.
+# If nobody else forks, it is known whether all children were seen: those that live on, and those that start and exit.
 if unshare -pf --mount-proc true 2>said; then
 	run 0 unshare -pf --mount-proc "$SONDE" stat -f --json -o used.json -- "$uses" crowd 5
 	equal "$(jq -c '[.process_count_is_at_least, .processes.count]' used.json)" '[false,6]'
@@ -74,14 +75,14 @@ else
 	echo "no PID namespaces: not known whether all processes were seen"
 fi
 
-# Two threads that want the one CPU they may use: each waits while the other has it. What a thread waited after it was read
-# last, a tenth of a second before its end or more, is not known.
+# Two threads want the only CPU that they may use: each waits while the other has it. How long a thread waited after its
+# last reading, a tenth of a second or more before its end, is not known.
 if command -v taskset >said && taskset -c 0 true 2>said; then
 	used -- taskset -c 0 "$uses" spins 1200
 	measured holds "$(figure waiting.runnable_s) >= 0.4 && $(figure waiting.runnable_s) <= 2 * $(figure timing.wall_s)"
 
-	# Of processes that were there: of three with two threads each on one CPU five wait at a time, and what they waited
-	# before is not in it.
+	# Attached processes: of three processes with two threads each on one CPU, five threads wait at a time. How long
+	# they waited before is not included.
 	taskset -c 0 sh -c 'for child in 1 2 3; do "$0" spins 20000 >said & done; wait' "$uses" &
 	parent=$!
 	sleep 2
@@ -91,7 +92,7 @@ if command -v taskset >said && taskset -c 0 true 2>said; then
 	{ kill $(cat /proc/$parent/task/$parent/children) && wait $parent; } 2>said || true
 fi
 
-# Processes that were there and sleep have waited before, and not since; what they hold is their mean, too.
+# Attached processes that sleep waited before, but do not wait now; the memory that they hold is also their mean.
 sh -c 'for child in 1 2 3; do
 		sh -c "i=0; while [ \$i -lt 100000 ]; do i=\$((i + 1)); done; echo >slept-$child; exec sleep 60" &
 	done
@@ -105,7 +106,8 @@ holds "$(figure memory.mean_rss_b) >= 0.9 * $(figure memory.initial_rss_b)"
 holds "$(figure memory.mean_rss_b) <= 1.1 * $(figure memory.final_rss_b)"
 { kill $(cat /proc/$parent/task/$parent/children) && wait $parent; } 2>said || true
 
-# What is read while it runs. It goes on until a reading has been without what it gave back, however late that was.
+# Figures that are polled while the program runs. It runs until a reading does not include the memory that it freed,
+# however late that reading is.
 has_given_back() {
 	"$SONDE" report -q --json --section resources growing.sonde |
 		jq -e ".sections[0].rows | any(.rss_max_b >= 60 * 1048576 and .rss_last_b < 30 * 1048576)"
@@ -118,7 +120,7 @@ wait $stat
 [ ! -s .err ] || fail "it says something beside -o"
 holds "$(figure memory.peak_rss_b) >= 60 * 1048576 && $(figure memory.initial_rss_b) < 30 * 1048576"
 holds "$(figure memory.final_rss_b) < 30 * 1048576" "(it gave them back)"
-# For 1.2 s it had them, and what is between two readings may be missed twice.
+# The program had them for 1.2 s, and the time between two readings may be missed twice.
 measured holds "$(figure memory.mean_rss_b) * $(figure timing.wall_s) >= 60 * 1048576 * (1.2 - 2 * $(figure sampling.interval_max_s))"
 holds "$(figure memory.mean_rss_b) < $(figure memory.peak_rss_b)"
 measured holds "$(figure sampling.readings) >= 3 && $(figure sampling.interval_s) > 0 && $(figure sampling.jitter_s) >= 0"
@@ -130,8 +132,9 @@ holds "$(figure io.files_peak) >= 53 && $(figure io.files_peak) <= 60"
 used -- "$uses" writes 3000000 .
 holds "$(figure io.written_all_b) >= 3000000 && $(figure io.written_all_b) <= 3010000"
 
-# What a process had before its exec is not the program's, though the kernel's mark of it holds both: of a program that says
-# itself, what it had. The kernel's mark lacks what it has not added up yet; where it tells nothing a bound is said.
+# Memory of a process from before its exec does not belong to the program, although the kernel's high-water mark
+# includes it; here a program prints its own peak. The high-water mark lacks pages that the kernel has not added up yet.
+# If the mark shows nothing about the program, a bound is reported.
 if [ -x "$SONDE_BUILD/tests/targets/small" ]; then
 	unsure=$(((64 + 4 * cpus) * cpus * $(getconf PAGESIZE)))
 	for kib in 0 600; do
@@ -147,7 +150,7 @@ if [ -x "$SONDE_BUILD/tests/targets/small" ]; then
 	matches "$err" '^Peak RAM: (< )?[0-9.]+ [kM]B, Wall Time: '
 fi
 
-# /usr/bin/time, of the same run: it waits for the program as sonde waits for it.
+# /usr/bin/time on the same run: it waits for the program as sonde waits for /usr/bin/time.
 if [ -x /usr/bin/time ]; then
 	used -- /usr/bin/time -v -o timed "$uses" memory 80
 	timed() { sed -n "s/^\s*$1.*: //p" timed; }
@@ -157,7 +160,7 @@ if [ -x /usr/bin/time ]; then
 	measured near "$(figure timing.cpu_s)" "$(timed 'User time') + $(timed 'System time')" 0.05
 fi
 
-# Every figure that is null has a reason beside it; the keys are those that --help lists.
+# Every figure that is null has a reason next to it; the keys are those that --help lists.
 used -- true
 equal "$(jq '[.. | objects | select(has("absent")) | . as $group | .absent | to_entries[] |
 	select($group[.key] != null or (.value | length) == 0)] | length' used.json)" 0
@@ -185,7 +188,7 @@ run 0 "$SONDE" stat -q -- true
 equal "$(wc -l <.err)" 1
 matches "$err" '^Peak RAM: .*, Wall Time: '
 
-# Many processes: the largest have rows, the totals are of all.
+# Many processes: the largest have rows, and the totals cover all of them.
 run 0 env COLUMNS=80 "$SONDE" stat -- "$uses" crowd 60
 matches "$err" '^By process$'
 matches "$err" 'all (61 processes|processes, 61 seen)'
@@ -239,7 +242,7 @@ code=0
 equal $code 143
 matches "$(cat .err)" '^Peak RAM: '
 
-# Ctrl-C is the program's, once; what it used is said all the same.
+# The program gets Ctrl-C once; what it used is reported all the same.
 if command -v python3 >said; then
 	cat >type.py <<'P'
 import os, pty, select, sys, time
@@ -269,7 +272,7 @@ P
 	matches "$(cat typed)" '^(\^C)?Peak RAM: '
 fi
 
-# The program has its streams and no other, and knows nothing of us.
+# The program has its own streams and no other descriptors, and does not notice sonde.
 head -c 100000 /dev/urandom >bytes
 "$SONDE" stat -q -- cat <bytes >copy 2>said || fail "cat failed"
 cmp bytes copy
@@ -283,7 +286,7 @@ for closed in "" "2>&-" "<&-" "2>&- <&-"; do
 	equal $code 9
 done
 
-# Again and again: as many runs as were asked for, each from the same beginning, and what they have in common.
+# Repeated runs: as many as requested, each from the same initial state, and their statistics.
 echo 0 >times
 count='n=$(($(cat times) + 1)); echo $n >times; echo "run $n"; trap "" PIPE; ulimit -n; exit $((n == 4 ? 3 : 0))'
 limit=$(ulimit -n)
@@ -312,18 +315,19 @@ fits 80 .err
 run 0 env LC_ALL=C COLUMNS=80 "$SONDE" stat -q -r 2 -- true
 matches "$err" '^Peak RAM: .* \+- '
 ! LC_ALL=C grep -qP '[^\x00-\x7f]' .err || fail "not ASCII"
-# One that takes far longer than the others is named.
+# A run that takes far longer than the others is named.
 echo 0 >times
 run 0 "$SONDE" stat -r 6 -- sh -c 'n=$(($(cat times) + 1)); echo $n >times; [ $n -ne 5 ] || sleep 3'
 measured matches "$err" "^! outliers in wall time: .*5 \\(3\\.[0-9]+ s\\)"
-# The program's signals are as they were given to us, in each run.
+# In each run, the program's signal dispositions are the ones that sonde inherited.
 cat >ignored.sh <<'EOF'
 grep SigIgn /proc/self/status
 EOF
 run 0 "$SONDE" stat -q -r 3 -- sh ignored.sh
 equal "$(sort -u .out | wc -l)" 1
 equal "$(sort -u .out)" "$(sh ignored.sh)"
-# A run that is interrupted does not count, and none follows; what failed before the program is ours.
+# An interrupted run does not count, and no run follows it; a failure before the program starts is reported as sonde's
+# own.
 run 130 timeout --foreground --preserve-status -s INT 1.3 "$SONDE" stat -r 100 -- sleep 0.5
 measured matches "$err" '^! interrupted: [12] of 100 runs were made$'
 run 125 "$SONDE" stat -f -r 3 --prepare 'exit 4' -o used.json -- sh -c 'echo run'
@@ -339,7 +343,7 @@ has "$err" "--record keeps one recording"
 run 125 "$SONDE" stat --heap -- true
 has "$err" "unknown option --heap; 'sonde record' has it"
 
-# Disks that are full or closed to us.
+# Disks that are full or not writable.
 run 6 "$SONDE" stat -o /dev/full -- sh -c 'echo out; exit 6'
 equal "$out" out
 has "$err" "/dev/full: No space left on device"
@@ -375,7 +379,7 @@ if [ "$(id -u)" -eq 0 ] && unshare -m sh -c 'mount -t tmpfs none /proc/pressure'
 	matches "$(tr -s '\n ' ' ' <.err)" 'Not measured: CPU pressure, mem pressure, I/O pressure: the kernel has no pressure figures \(/proc/pressure\)'
 fi
 
-# Without /proc: what the kernel says to who waits is told, and of all else that it is not known, and why.
+# Without /proc: the figures from wait(2) are reported, and all other figures are unknown, with the reason.
 if [ "$(id -u)" -eq 0 ] && unshare -m sh -c 'mount -t tmpfs none /proc' 2>.err; then
 	bare() { # CODE COMMAND…
 		run "$1" unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' 0 "${@:2}"
@@ -388,7 +392,7 @@ if [ "$(id -u)" -eq 0 ] && unshare -m sh -c 'mount -t tmpfs none /proc' 2>.err; 
 		'[null,null,null,null,null]'
 	equal "$(jq '[.memory, .waiting, .io, .system, .network, .pressure | .absent[]] | map(select(startswith("/proc is not mounted") | not)) | length' used.json)" 0
 	equal "$(figure process_count_is_at_least)" true
-	# What the process had before its exec cannot be read either: a small program's peak is not told.
+	# The memory of the process before its exec cannot be read either: a small program's peak is not reported.
 	bare 0 "$SONDE" stat -f --json -o used.json -- "$uses" faults 1
 	equal "$(figure memory.peak_rss_b)" null
 	matches "$(figure memory.absent.peak_rss_b)" 'less than the [0-9]+ kB that the process had before its program started'

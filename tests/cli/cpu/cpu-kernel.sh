@@ -1,5 +1,5 @@
-# cpu-kernel.sh: for an ordinary user, who may not sample the kernel, every output has kernel time as [kernel]:
-# measured, and complete. Time that perf events cannot reach is counted as not sampled, with the reason.
+# cpu-kernel.sh: for an ordinary user, who may not sample the kernel, every output shows kernel time as [kernel],
+# measured and complete. Time that perf events cannot reach is counted as not sampled, with the reason.
 # measures: shares of CPU time
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"

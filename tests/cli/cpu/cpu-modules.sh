@@ -1,5 +1,5 @@
-# cpu-modules.sh: programs that are static, static-PIE or stripped, and code that is generated at run time or loaded
-# and unloaded again.
+# cpu-modules.sh: shares and stacks are right for programs that are static, static-PIE or stripped, and for code that is
+# generated at run time, or that is loaded and unloaded again.
 # measures: shares of CPU time
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"

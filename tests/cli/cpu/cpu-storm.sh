@@ -1,4 +1,4 @@
-# cpu-storm.sh: ten thousand short processes: none is lost, and the recorder's memory stays small.
+# cpu-storm.sh: ten thousand short processes: no process is lost, and the recorder's memory stays small.
 # measures: shares of CPU time
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"

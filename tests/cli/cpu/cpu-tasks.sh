@@ -1,5 +1,5 @@
-# cpu-tasks.sh: threads, processes, forks and execs are followed and kept apart, with names, loads and ends; attaching
-# leaves a running process unharmed.
+# cpu-tasks.sh: threads and processes are followed through forks and execs and kept apart, each with its name, CPU time
+# and exit; attaching leaves a running process unharmed.
 # measures: shares of CPU time
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"

@@ -1,5 +1,5 @@
-# cpu-timer-sandbox.sh: programs in a seccomp sandbox that kills them for unexpected system calls survive timers
-# inside processes, and are sampled until they enter it.
+# cpu-timer-sandbox.sh: programs in a seccomp sandbox that kills them for unexpected system calls survive the timers
+# inside their processes, and are sampled until they enter the sandbox.
 # measures: shares of CPU time
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"

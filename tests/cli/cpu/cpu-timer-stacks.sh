@@ -1,5 +1,5 @@
-# cpu-timer-stacks.sh: samples taken inside the program need neither room on its stacks nor all of its stack readable,
-# and the program sees its alternate stacks and handlers as without sonde.
+# cpu-timer-stacks.sh: samples taken inside the program need no free space on its stacks and work if part of a stack is
+# unreadable; the program sees its alternate stacks and handlers as without sonde.
 # measures in part: shares of CPU time
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"

@@ -1,4 +1,5 @@
-# device-zones.sh: GPU memory in zones: at begin and end, and the peak inside; a pool's reserve is listed separately.
+# device-zones.sh: GPU memory in zones: how much is in use when a zone begins and ends, and the peak inside; a pool's
+# reserve is listed separately.
 . "$(dirname "$0")/../lib.sh"
 need jq
 run 0 "$SONDE" record -q -o d.sonde -- "$(target device_zones)"

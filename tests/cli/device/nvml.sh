@@ -1,5 +1,5 @@
-# nvml.sh: GPU figures from NVIDIA's library, with a stand-in that has known values: utilisation, memory, energy,
-# bytes; and what is missing.
+# nvml.sh: GPU figures from NVIDIA's library, here a stand-in with known values: utilisation, memory, energy and bytes
+# are recorded, and missing figures are reported.
 # measures: times of kernels and copies
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"

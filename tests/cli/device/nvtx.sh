@@ -1,5 +1,5 @@
-# nvtx.sh: a program's NVTX annotations are recorded exactly: zones, spans, instant events, thread names. Built with
-# NVIDIA's headers if installed, else with our own client; nothing else changes.
+# nvtx.sh: a program's NVTX annotations are recorded exactly: zones, spans, instant events, thread names. The program is
+# built with NVIDIA's headers if they are installed, else with our own client. Recording changes nothing else.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq

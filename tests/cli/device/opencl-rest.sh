@@ -1,5 +1,5 @@
 # opencl-rest.sh: OpenCL images, rectangles, sub-buffers, tasks, barriers and shared virtual memory are recorded once
-# each; so is a forked child.
+# each; so is the work of a forked child.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq

@@ -1,5 +1,5 @@
 # export-firefox.sh: profiles for the Firefox Profiler: every column and row is valid, CPU time and zones equal the
-# report's, memory ends at the right value. Also parts of a recording, and programs without zones.
+# report's, memory ends at the right value. So are profiles of a part of a recording, and of programs without zones.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq python3

@@ -1,5 +1,6 @@
 # export-perfetto.sh: traces for Perfetto: every packet is valid, slices nest and end, zones and samples equal the
-# report's in number and time, arrows have two ends. Also parts of a recording, and programs without zones.
+# report's in number and time, arrows have two ends. The same holds for a part of a recording, and for programs without
+# zones.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq python3

@@ -49,7 +49,8 @@ has "$(head -n 8 .out)" "1 sample = 1 ms by convention"
 run 0 "$SONDE" export -q -f folded -o - folded.sonde
 equal "$(wc -l <.out)" "$(wc -l <cpu.folded)"
 
-# Exports say where it comes from and what is a convention, where their format has a place; of our own there is nothing to say.
+# Exports state the origin of an imported recording, and what is a convention, if their format has a place for it;
+# recordings of our own need no such statement.
 origin="imported from folded stacks|imported file: standard input|1 sample = 1 ms by convention: the file has counts, but no times|the timeline is the order of the file's lines: it does not show when anything ran"
 run 0 "$SONDE" export -q -f chrome -o folded.json folded.sonde
 equal "$(jq -r '.otherData.import_notes | join("|")' folded.json)" "$origin"
@@ -93,7 +94,7 @@ run 0 "$SONDE" export -f chrome -o cut.json cut.sonde
 has "$err" "sonde export: $lost; sonde report says what that means"
 equal "$(jq .otherData.not_closed_in_order cut.json)" 1
 
-# As PyTorch's profiler writes it: times since 1970, devices that are processes, streams that are threads.
+# A file like those of PyTorch's profiler: times since 1970, devices as processes, streams as threads.
 python3 - >torch.json <<'PYTHON'
 import json
 events = [{"ph": "M", "name": "process_name", "pid": 42, "tid": 0, "ts": 0, "args": {"name": "python3"}},
@@ -121,7 +122,7 @@ equal "$("$SONDE" query -q -f csv torch.sonde "SELECT name FROM processes ORDER 
 	"Spans python3 python3 (GPU 0) "
 matches "$("$SONDE" query -q -f csv torch.sonde "SELECT name FROM threads" | tr '\n' ' ')" "stream 7"
 
-# What cannot be read: a sentence that names it, code 4, and no file.
+# Files that cannot be read: a message that names the cause, exit code 4, and no output file.
 printf '' >empty
 printf 'just a text\n' >text
 head -c 200 cpu.pb.gz >cut.pb.gz
@@ -142,7 +143,7 @@ done <<-FILES
 	/dev/zero|/dev/zero is a device, not a file
 FILES
 
-# The output has its name when it is whole: a signal leaves nothing, and a file that came meanwhile is not replaced.
+# The output gets its name when it is complete: a signal leaves no file, and a file created meanwhile is not replaced.
 mkfifo typed
 begin() { # an import that waits for what is typed
 	"$SONDE" import -o slow.sonde - <typed 2>.err &
@@ -173,7 +174,7 @@ run 2 "$SONDE" import
 run 2 "$SONDE" import -o none.sonde --type wall cpu.pb.gz
 has "$err" "has no such values; it has samples (count), cpu (nanoseconds); choose one with --type"
 
-# Who reads such a file as a recording is told of the import; a trace of Perfetto is no profile.
+# A command that is given such a file as a recording suggests the import; a Perfetto trace is not a profile.
 for command in report "view --no-open"; do
 	run 4 "$SONDE" $command cpu.pb.gz
 	has "$err" "cpu.pb.gz is not a sonde recording, but a pprof profile; to convert it: sonde import cpu.pb.gz"
@@ -186,7 +187,8 @@ has "$err" "zones.perfetto-trace is a native Perfetto trace"
 run 4 "$SONDE" report zones.perfetto-trace
 has "$err" "zones.perfetto-trace: not a sonde recording"
 
-# perf.data: what perf itself says of the same file, function by function, of a file and of a pipe.
+# perf.data: the figures are those that perf itself prints for the same file, function by function, from a file and from
+# a pipe.
 command -v perf >/dev/null || skip "perf is not installed: all but perf.data is tested"
 need nm readelf
 perf record -q -F 999 -g -o perf.data -- "$shares" 60 30 10 >/dev/null 2>.err || skip "perf cannot record here: all but perf.data is tested"
@@ -194,8 +196,9 @@ run 0 "$SONDE" import perf.data
 equal "$(metric perf.sonde samples.count)" "$(perf script -i perf.data -G -F period 2>/dev/null | wc -l)"
 equal "$(metric perf.sonde samples.cpu_time_s | awk '{ printf "%.6f", $1 }')" \
 	"$(perf script -i perf.data -G -F period 2>/dev/null | awk '{ sum += $1 } END { printf "%.6f", sum / 1e9 }')"
-# Functions at one address have several names (strtoll is also __GI_strtoll), of which perf shows one, and sonde another. So
-# each is known by the first of all names at its address, by what nm says of its module and of the debug symbols of that.
+# A function at one address may have several names (strtoll is also __GI_strtoll), of which perf shows one, and sonde
+# another. So each function is identified by the first of all names at its address, from nm on its module and on the
+# module's debug symbols.
 cat >aliases.py <<'PYTHON'
 import os, re, subprocess, sys
 first = {}
@@ -229,7 +232,7 @@ python3 aliases.py "${modules[@]}" <theirs >theirs.known
 python3 aliases.py "${modules[@]}" <ours >ours.known
 [ -s theirs.known ] || fail "perf has no functions"
 while read -r line; do grep -qxF -- "$line" ours.known || fail "perf has '$line'"; done <theirs.known
-# By another alias it is the same, by another function, or with another count, it is not.
+# Another alias gives the same function; another function or another count does not.
 libc=$(ldd "$shares" | awk '$1 ~ /^libc\.so/ { print $3 }')
 alias_of() { printf '7\t%s\t%s\n' "$libc" "$1" | python3 aliases.py "$libc"; }
 equal "$(alias_of strtoll)" "$(alias_of strtol)"

@@ -165,7 +165,8 @@ run 0 "$SONDE" report all.sonde
 has "$out" "incomplete, so the end is missing: cut"
 lacks_metric all.sonde lost.count # it would have been written at the end of cut.sonde
 
-# An imported file does not say what was lost, so what it is part of does not either; what others lost is the least.
+# An imported file does not state its losses, so neither does a merged recording that contains it; the losses of the
+# other parts are a lower bound.
 echo 'main;step 5' >imported.folded
 run 0 "$SONDE" import -o imported.sonde imported.folded
 run 0 "$SONDE" merge -o mixed.sonde a.sonde imported.sonde

@@ -143,7 +143,7 @@ json a.sonde latency
 plot parallelism a.sonde
 run 0 python3 figures.py parallelism.svg report.json parallelism - share=share
 
-# A curve adds up to what the whole run used, as far as it was read.
+# A curve adds up to what the whole run used, as far as it was polled.
 json a.sonde usage -n 1000
 jq '[.sections[0].rows[] | (.user_cpus + .system_cpus) * (.to_ns - .from_ns)] | add / 1e9' report.json >curve
 sum=$(jq -r '.sections[0].notes[].text | capture("cover (?<s>[0-9.]+) s").s' report.json)

@@ -1,5 +1,6 @@
-# heap-export.sh: allocations in formats of other tools, with every known sum: folded stacks, pprof, speedscope,
-# callgrind, trace events, single events, call tree, flame graph; and the message if a recording has no allocations.
+# heap-export.sh: exports of allocations in the formats of other tools have the known sums: folded stacks, pprof,
+# speedscope, callgrind, trace events, single events, call tree, flame graph. A recording without allocations gets a
+# message.
 # timeout: 200
 . "$(dirname "$0")/../lib.sh"
 need jq

@@ -1,4 +1,4 @@
-# heap-leaks.sh: leaks at the end of programs with known answers, and growth over time.
+# heap-leaks.sh: leaks at exit, and growth over time, have the known answers of the programs.
 # timeout: 200
 . "$(dirname "$0")/../lib.sh"
 need jq

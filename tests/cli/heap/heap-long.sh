@@ -1,4 +1,5 @@
-# heap-long.sh: a billion events: the memory of recorder and report does not grow with their number, and none is lost.
+# heap-long.sh: a billion events: the memory of recorder and report does not grow with the number of events, and no
+# event is lost.
 # tier: long
 # timeout: 3600
 . "$(dirname "$0")/../lib.sh"

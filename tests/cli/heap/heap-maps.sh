@@ -1,5 +1,6 @@
-# heap-maps.sh: memory that a program maps itself: a known sequence of mmap, munmap, mremap, mprotect and brk, and its
-# peak. Mappings of its allocator do not count, and the program's behaviour is unchanged.
+# heap-maps.sh: memory that a program maps itself is recorded exactly, with its peak: the program makes a known sequence
+# of calls of mmap, munmap, mremap, mprotect and brk. Mappings of the program's allocator do not count, and its
+# behaviour is unchanged.
 # timeout: 100
 . "$(dirname "$0")/../lib.sh"
 need jq

@@ -1,5 +1,6 @@
-# heap-names.sh: the names of free() in C23 and old libraries free blocks, too; the recorder exports no other
-# allocator's names, but uses those that an allocator has; an allocator inside the executable.
+# heap-names.sh: functions that free blocks under other names (those of C23 and of old libraries) are recorded, too;
+# sonde's object exports no names of another allocator, but uses the names that the program's allocator has. An
+# allocator inside the executable is reported as not recorded.
 # timeout: 60
 . "$(dirname "$0")/../lib.sh"
 need jq

@@ -1,5 +1,5 @@
-# heap-pools.sh: blocks of a program's own pools: known blocks of several threads and a child. With --heap they have
-# stacks; under plain record, and if the process records itself, they have none. The program can query live blocks,
+# heap-pools.sh: blocks of a program's own pools: known blocks of several threads and a child. With --heap, these blocks
+# have stacks; under plain record, and if the process records itself, they have none. The program can query live blocks,
 # and behaves the same in all cases.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"

@@ -1,5 +1,5 @@
-# heap-report.sh: the heap sections for programs with known answers: what each shows for the whole run, a part of its
-# time, and one thread.
+# heap-report.sh: the heap sections for programs with known answers: what each section shows for the whole run, for a
+# part of its time, and for one thread.
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"
 need jq

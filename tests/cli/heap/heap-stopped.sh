@@ -1,6 +1,6 @@
-# heap-stopped.sh: a stopped recorder delays the program only if a ring is full; what was not recorded because of that
-# is reported, and when the recorder continues, so does recording. Nothing is lost if recorder and program are stopped
-# together (Ctrl-Z).
+# heap-stopped.sh: a stopped recorder delays the program only if a ring is full; events that were not recorded for that
+# reason are reported, and recording continues when the recorder does. Nothing is lost if recorder and program are
+# stopped together (Ctrl-Z).
 # timeout: 60
 . "$(dirname "$0")/../lib.sh"
 need jq setsid

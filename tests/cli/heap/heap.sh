@@ -1,5 +1,5 @@
-# heap.sh: allocations: every one of a program with known answers, its peak, live blocks at exit; estimates from
-# samples; real programs run as without sonde.
+# heap.sh: every allocation of a program with known answers is recorded, with the peak and the blocks live at exit;
+# estimates from samples agree with the truth; real programs run as without sonde.
 # timeout: 200
 . "$(dirname "$0")/../lib.sh"
 need jq

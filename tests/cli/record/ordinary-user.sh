@@ -1,5 +1,5 @@
-# ordinary-user.sh: if the tests run as root: the core tests again, as an ordinary user with a home directory of its
-# own.
+# ordinary-user.sh: if the tests run as root, the core tests run once more as an ordinary user with a home directory of
+# its own.
 # measures: what the core tests measure
 # timeout: 400
 . "$(dirname "$0")/../lib.sh"

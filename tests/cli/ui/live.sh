@@ -43,8 +43,8 @@ ends() {
 	equal "$code" "$1"
 }
 
-# ends_later CODE: as `ends`, but at the end of the test: if no page is open, it waits ten seconds before it ends. Its messages
-# are in ended.CODE then, and the next run has another file.
+# ends_later CODE: like `ends`, but checked at the end of the test: if no page is open, sonde live waits ten seconds
+# before it ends. Its messages are then in ended.CODE, and the next run has another file.
 ends_later() {
 	mv .live ended.$1
 	later+=($pid:$1)
@@ -191,8 +191,8 @@ ends 143
 live -q -- "$told"
 stop HUP 129
 
-# With a browser: its command line is the name of a private file, and we still see the end of the recording, and remove
-# the file, however we end.
+# With a browser: its command line contains the name of a private file. Sonde still notices the end of the recording,
+# and removes the file, however it ends.
 mkdir bin
 printf '#!/bin/sh\nstat -c %%a "$1" >mode; cat "$1" >led; printf "%%s" "$1" >opened\n' >bin/xdg-open
 chmod +x bin/xdg-open

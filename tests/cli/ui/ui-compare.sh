@@ -9,7 +9,7 @@ need curl cc
 shares=$(target shares) known=$(target zones_known)
 need_perf
 
-# Alpha takes nothing in the second: it is only in A.
+# Alpha takes no time in the second run: it is only in A.
 run 0 "$SONDE" record -q -o a.sonde -- "$shares" 5 10 100
 run 0 "$SONDE" record -q -o b.sonde -- "$shares" 0 20 100
 run 0 "$SONDE" record -q -o zones.sonde -- "$known" 60
@@ -17,7 +17,7 @@ begin two a.sonde b.sonde
 begin one zones.sonde
 two=$(head -n 1 two.url) one=$(head -n 1 one.url)
 
-# Over HTTP: the bytes of sonde diff and, of either run, of sonde report; what makes no sense is refused with a sentence.
+# Over HTTP: the bytes of sonde diff and, for either run, of sonde report; invalid requests are refused with a message.
 answers() { # URL COMMAND…
 	curl -sf "$1" >answer || fail "no answer: $1"
 	run 0 "${@:2}"
@@ -40,7 +40,7 @@ refused "${two}api/report?section=functions&run=c" "run is a or b"
 refused "${one}api/report?section=functions&run=b" "sonde view A B"
 refused "${one}api/diff" "sonde view A B"
 
-# The difference of the call trees adds up to what was measured of the functions.
+# The times in the merged call tree agree with those of the functions, and add up to the totals.
 run 0 "$SONDE" diff -f json -s diff-calltree,diff-functions -n 100000 a.sonde b.sonde
 holds_in .out '(.sections[] | select(.id == "diff-functions") | .rows | map({key: .function, value: .}) | from_entries) as $f
 	| .sections[] | select(.id == "diff-calltree") | .rows
@@ -50,7 +50,7 @@ holds_in .out '(.sections[] | select(.id == "diff-functions") | .rows | map({key
 measured holds_in .out '.sections[] | select(.id == "diff-calltree") | .rows[] | select(.function == "alpha")
 	| (.change_s | figure) < -(.plus_minus.change_s | figure)'
 
-# Instructions: of beta nothing took time but its loop.
+# Instructions: in beta, only the loop took time.
 run 0 "$SONDE" report -q --json --section assembly,functions --focus beta -n 10000 a.sonde
 holds_in .out '(.sections[] | select(.id == "functions") | .rows[] | select(.function == "beta") | .self_ns) as $all
 	| .sections[] | select(.id == "assembly") | .rows as $rows
@@ -61,7 +61,7 @@ measured holds_in .out '(.sections[] | select(.id == "functions") | .rows[] | se
 	| ([$rows[] | select(.instruction | strings | test("^(jl|jne|jb|b\\.)"))] | last) as $jump
 	| ([$rows[] | select(.self_ns | numbers) | select((.address | values) <= $jump.address) | .self_ns] | add) > 0.9 * $all'
 
-# Source is shown while it is what was compiled.
+# Source is shown as long as it is the version that was compiled.
 cat >hot.c <<'END'
 volatile unsigned long sink;
 __attribute__((noinline)) void hot(void)
@@ -94,7 +94,7 @@ touch old.c
 has "$(source_of old)" "has changed"
 lacks "$(source_of old)" "the hot line"
 
-# What cannot be opened, or is of another program.
+# Files that cannot be opened, and recordings of another program.
 echo no >foreign.sonde
 cp b.sonde newer.sonde
 printf '\377' | dd of=newer.sonde bs=1 seek=8 conv=notrunc status=none

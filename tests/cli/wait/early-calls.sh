@@ -8,7 +8,7 @@ early=$(target early)
 calls=$repo/tests/targets/early_calls.def
 libraries=$SONDE_BUILD/tests/targets
 
-# The list is complete: everything that the objects export and the C library has, too.
+# The list is complete: it has every name that both the objects and the C library export.
 libc=$(ldd "$early" | awk '$1 ~ /^libc\.so/ { print $3 }')
 [ -n "$libc" ] || skip "no libc.so here"
 nm -D --defined-only "$libc" | awk '$3 ~ /@@/ { sub(/@.*/, "", $3); print $3 }' | sort -u >in_libc
@@ -21,9 +21,9 @@ sed -nE 's/^(UNDER|LATER|OUTSIDE|ENDS)\(([A-Za-z0-9_]+),.*/\2/p' "$calls" | sort
 [ "$(wc -l <interposed)" -gt 100 ] || fail "only $(wc -l <interposed) functions are interposed"
 equal "$(comm -23 interposed called)" ""
 
-# What is interposed and not the C library's: C++ operators, and routines of BLAS. The program below that calls them says
-# how many. free_sized() and free_aligned_sized() are C23's and cfree() is old: this C library has none
-# of them for new programs.
+# Interposed names that are not the C library's: C++ operators and BLAS routines. The program below, which calls them,
+# prints how many. free_sized() and free_aligned_sized() are C23's, and cfree() is old: this C library has none of them
+# for new programs.
 comm -23 exported in_libc | grep -v -x -E 'free_(aligned_)?sized|cfree' >others
 operators=$(grep -c '^_Z' others) routines=$(grep -vcE '^(_Z|sonde_)' others)
 # The first two are called, too; the third by the hook of mmap().

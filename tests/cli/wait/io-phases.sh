@@ -1,5 +1,5 @@
-# io-phases.sh: the share of all bytes that was recorded, and what is missing; phases in which files are read, by a
-# known schedule.
+# io-phases.sh: the report states which share of all bytes was recorded, and what is missing; phases in which a program
+# reads files agree with its known schedule.
 # measures: wait times, against the program's own
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"

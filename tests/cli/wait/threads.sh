@@ -1,5 +1,5 @@
-# threads.sh: threads that spin, sleep, alternate, migrate and wait for a CPU: states and switches equal what they
-# report themselves, from context switches and from the scheduler's statistics.
+# threads.sh: threads that spin, sleep, alternate, migrate and wait for a CPU: states and switches, both from context
+# switches and from the scheduler's statistics, equal what the threads report themselves.
 # measures: wait times, against the program's own
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
@@ -165,8 +165,9 @@ if [ $perf = 1 ]; then
 	rows family.sonde threads >family.rows
 	check_family family
 
-	# Threads that live for a millisecond: what hooks report is read first, and the kernel says when they ran. The
-	# few that are listed have ended when they should be read: not because of the time limit.
+	# Threads that live for a millisecond: reports of hooks are read first, and the kernel says when the threads
+	# ran. The few threads that are listed have ended by the time they should be read; the time limit is not the
+	# reason.
 	for hooks in "" --threads; do
 		record brief $hooks -- "$states" brief 800
 		lost=$(metric brief.sonde lost.count)
@@ -197,7 +198,7 @@ matches "$(notes read)" 'polled scheduler counters \(schedstat\); they cover [0-
 
 # Threads that live for a millisecond end before they can be read: if they had space in the ring, their last events
 # say when they started.
-# Whether any has space depends on when the recorder drains the ring: it happens in one of a few runs.
+# Whether any thread has space depends on when the recorder drains the ring: it happens in one of a few runs.
 for _ in 1 2 3 4 5; do
 	record brief --no-perf -- "$states" brief 200
 	[ "$(jq '[.[] | select(.thread == "brief")] | length' brief.rows)" = 0 ] || break

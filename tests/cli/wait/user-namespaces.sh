@@ -1,5 +1,5 @@
 # user-namespaces.sh: programs in user namespaces (rootless containers) are recorded like any other, by root and by an
-# ordinary user: lock waits, file calls, allocations. What separates one from the recorder is reported.
+# ordinary user: lock waits, file calls, allocations. Whatever separates such a program from the recorder is reported.
 # measures: wait times, against the program's own
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"

@@ -84,8 +84,8 @@ if [ "$(id -u)" -eq 0 ]; then
 	check file 20
 fi
 
-# Nobody who opens that memory finds the stack of a process that does not let itself be read, or what the recorder has
-# taken out; and the calls are recorded all the same.
+# That memory never contains the stack of a process that does not let itself be read, nor what the recorder has already
+# taken; the calls are recorded all the same.
 secret=$(target early_secret)
 for order in before after raw taken; do
 	rm -f file

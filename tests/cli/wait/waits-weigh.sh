@@ -1,5 +1,5 @@
 # waits-weigh.sh: off-CPU flame graphs and other formats by waiting time: every format adds up to the same time, which
-# the program measured itself; parts of a recording; the message if it has no waits.
+# the program measured itself; so does a part of a recording. A recording without waits gets a message.
 # measures: wait times, against the program's own
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
@@ -110,8 +110,8 @@ has "$err" "b.sonde holds no blocking calls: record them with sonde record --thr
 run 2 "$SONDE" export -f folded --metric io -o - b.sonde
 has "$err" "record --io"
 
-# What was asked for and is not there: the reason instead of advice that would not help. The server waits for a lock, but
-# its event does not happen; the shell waits for a child only long before the save.
+# If data was requested and is missing, the reason is shown instead of advice that would not help. The server waits for
+# a lock, but its event does not happen; the shell waits for a child only long before the save.
 run 0 "$SONDE" record -q --threads --keep 100ms --when 'zone=nope>50ms' -o unsaved.sonde -- "$(target slow_request)" 20 10
 run 2 "$SONDE" report --metric locks unsaved.sonde
 has "$err" "unsaved.sonde holds no blocking calls: the flight recorder (--keep) saved nothing: its event did not happen"

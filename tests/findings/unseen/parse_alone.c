@@ -1,4 +1,4 @@
-/* parse_alone.c: one thread parses all that the others need, and they have little to do with it. */
+/* parse_alone.c: one thread parses all the data of the others, which then have little work to do. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #!/bin/bash
 # record.sh BUILD [NAME]…: compiles and records the programs of this folder, before everything else that wants a CPU
-# (SCHED_RR, as root). Run by hand. Recordings above 250 KB are not kept: unseen.tsv has the findings of these.
+# (SCHED_RR, as root). Run by hand. Recordings above 250 KB are not kept: unseen.tsv has their findings.
 set -euo pipefail
 build=$(realpath "${1:?BUILD}")
 shift

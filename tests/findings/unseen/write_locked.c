@@ -1,4 +1,4 @@
-/* write_locked.c: a table whose readers take the write lock, and look up with it held. */
+/* write_locked.c: a table whose readers take the write lock, and hold it while they look up. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

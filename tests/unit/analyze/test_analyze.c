@@ -131,7 +131,7 @@ static void recursion_counts_once(void **state)
 	sections_free(&s);
 }
 
-/* Of the hottest function, with the option that chooses another. */
+/* Shows the hottest function, and names the option that chooses another. */
 static void callers_of_the_hottest(void **state)
 {
 	struct recording r;
@@ -229,7 +229,7 @@ static void lines_show_the_source(void **state)
 	for (int i = 1; i <= 20; i++)
 		fprintf(file, "text of line %d\n", i);
 	fclose(file);
-	/* Recordings of tests begin at 1700000000: what is newer is not shown. */
+	/* Recordings of tests begin at 1700000000: newer source files are not shown. */
 	assert_int_equal(utime(source, &(struct utimbuf){1600000000, 1600000000}), 0);
 	struct recording r;
 	simple_open(&r);
@@ -326,7 +326,7 @@ static void kernel_is_shown(void **state)
 	sections_free(&s);
 }
 
-/* Time in the kernel that was measured is the row [kernel] of each table, a part of the 100 %, and no sample. */
+/* Measured kernel time is the row [kernel] of each table: it is part of the 100 %, but is no sample. */
 static void kernel_time_that_was_measured_is_a_row(void **state)
 {
 	(void)state;
@@ -399,7 +399,7 @@ static void what_is_no_sample_does_not_count(void **state)
 	sections_free(&s);
 }
 
-/* What gives a function its name depends on where its code comes from. */
+/* How a function gets its name depends on where its code comes from. */
 static void advice_for_unnamed_functions_fits(void **state)
 {
 	(void)state;
@@ -436,7 +436,8 @@ static void advice_for_unnamed_functions_fits(void **state)
 	}
 }
 
-/* Lost time is one heavy sample without a stack: in the 100 %, in no row, and without a say in the intervals. */
+/* Lost time is one heavy sample without a stack: it is part of the 100 %, is in no row, and does not affect the
+ * intervals. */
 static void lost_time_is_in_no_function(void **state)
 {
 	(void)state;
@@ -551,7 +552,7 @@ static uint64_t samples_of_threads(const char *which, size_t count, const char *
 	return samples;
 }
 
-/* The kernel gives a number again: 101 is a thread of the parent, and when that is gone a process of its own. */
+/* The kernel reuses a number: 101 is a thread of the parent, and after that thread has exited, a process of its own. */
 static void threads_are_chosen_by_number_and_name(void **state)
 {
 	(void)state;

@@ -78,7 +78,8 @@ static void shares_and_idling_make_up_the_whole(void **state)
 	sections_free(&sections);
 }
 
-/* The second half: 40 J and 30 J. The second that draws least, 20 J, lies outside: the range of idle power is wider. */
+/* The second half: 40 J and 30 J. The second with the lowest power, 20 J, lies outside: the range of idle power is
+ * wider. */
 static void a_part_is_of_that_part(void **state)
 {
 	struct sonde_pass_options options = {.selection.from_ns = START + 2 * S, .selection.to_ns = START + 4 * S};
@@ -97,7 +98,7 @@ static void a_part_is_of_that_part(void **state)
 	sections_free(&sections);
 }
 
-/* A machine that is busy all the time does not tell what it draws idle: anything from nothing to all. */
+/* If a machine is busy all the time, its idle power is unknown: anything from nothing to all of its power. */
 static void idle_power_of_a_busy_machine_is_not_known(void **state)
 {
 	struct recording r;
@@ -118,7 +119,7 @@ static void idle_power_of_a_busy_machine_is_not_known(void **state)
 	sections_free(&sections);
 }
 
-/* A machine that idled throughout: what little it did cannot have drawn more than a package draws at most. */
+/* A machine that idled throughout: the little work that it did cannot have drawn more than the maximum of a package. */
 static void idle_power_of_an_idle_machine_is_known_nearly(void **state)
 {
 	struct recording r;
@@ -135,7 +136,7 @@ static void idle_power_of_an_idle_machine_is_known_nearly(void **state)
 	sections_free(&sections);
 }
 
-/* Where a counter could not be followed nothing is counted, and the gap is no time without power. */
+/* If a counter could not be followed, nothing is counted, and the gap is not a time without power. */
 static void a_gap_is_no_idling(void **state)
 {
 	struct recording r;

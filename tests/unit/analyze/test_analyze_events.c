@@ -223,7 +223,7 @@ static void counters_and_gauges(void **state)
 	sections_free(&s);
 }
 
-/* Of a selected time: what was added in it, by its length. */
+/* For a selected time: what was added in it, divided by its length. */
 static void counters_of_a_selection(void **state)
 {
 	(void)state;
@@ -354,7 +354,8 @@ static void iterations_rates(void **state)
 	sections_free(&s);
 }
 
-/* 20 iterations of 30 ms, then 80 of 10 ms; and one of each kind that is not steady, or too short to say. */
+/* 20 iterations of 30 ms, then 80 of 10 ms; and one series of each kind that is not stationary, or too short to
+ * tell. */
 static void iterations_are_steady_or_not(void **state)
 {
 	static const char *const names[] = {"warms", "drifts", "jumps", "short"};

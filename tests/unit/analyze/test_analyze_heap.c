@@ -74,7 +74,7 @@ static void functions_and_the_whole(void **state)
 		assert_int_equal(of(t, "churns", "allocated_b"), 20 * 64);
 		assert_int_equal(of(t, "churns", "allocations"), 20);
 		assert_int_equal(of(t, "churns", "temporary"), 20);
-		assert_int_equal(of(t, "peaks", "temporary"), 1); /* the last, which is freed last */
+		assert_int_equal(of(t, "peaks", "temporary"), 1); /* the last block, which is freed last */
 		assert_int_equal(of(t, "keeps", "left_b"), 1000);
 		assert_int_equal(of(t, "keeps", "left_blocks"), 10);
 		assert_int_equal(of(t, "peaks", "left_b"), 0);
@@ -204,7 +204,7 @@ static void lines_are_of_who_does_not_only_allocate(void **state)
 	sections_free(&s);
 }
 
-/* A thread's blocks are its own, also when another one frees them. */
+/* A block belongs to the thread that allocated it, also if another thread frees it. */
 static void threads_own_what_they_allocate(void **state)
 {
 	(void)state;
@@ -231,7 +231,7 @@ static void threads_own_what_they_allocate(void **state)
 	options.selection.thread = worker;
 	options.thread_is = "worker";
 	s = sections_of(path, "heap timeline", &options);
-	t = sections_get(&s, "heap"); /* of its own blocks the peak is 350 */
+	t = sections_get(&s, "heap"); /* the peak of its own blocks is 350 */
 	assert_int_equal(of(t, "main", "peak_b"), 350);
 	assert_int_equal(of(t, "main", "left_b"), 50);
 	assert_true(sections_noted(t->notes, "blocks that worker allocated, whoever freed them"));
@@ -317,7 +317,7 @@ static void samples_are_estimates(void **state)
 		assert_near(sections_cell(t, row, "value")->plus_minus, 1.96 * 100 * sqrt(1 - seen) / seen, 1e-6);
 		assert_string_equal(sections_cell(t, row, "basis")->text, "estimated");
 	}
-	row = sections_row(t, "metric", "memory.heap_largest_b"); /* of the sampled: that one is exact */
+	row = sections_row(t, "metric", "memory.heap_largest_b"); /* of the sampled blocks; that row is exact */
 	assert_string_equal(sections_cell(t, row, "basis")->text, "measured");
 	sections_free(&s);
 }
@@ -394,7 +394,8 @@ static void zones_know_what_they_changed(void **state)
 	sections_free(&s);
 }
 
-/* A zone inside one of the same site is part of it; what frees more than it allocates has changed by less than 0. */
+/* A zone inside another zone of the same site is part of that zone; a zone that frees more than it allocates has a
+ * negative change. */
 static void zones_inside_themselves_and_below_zero(void **state)
 {
 	(void)state;

@@ -69,7 +69,8 @@ static void phase_is(const struct sonde_section *t, size_t row, uint64_t begin_u
 	assert_string_equal(sections_cell(t, cells, "most_in")->text, "load (load.c:20)");
 }
 
-/* Loads of 50, 30 and 20 ms between computing; a short interruption is none; single reads, pipes and opening are none.
+/* Loads of 50, 30 and 20 ms between computing; a short interruption does not end a load; single reads, pipes and
+ * opening are no loads.
  */
 static void phases(void **state)
 {
@@ -100,7 +101,7 @@ static void phases(void **state)
 	sections_free(&s);
 }
 
-/* The other thread runs in the second half of the load; where it reads itself it is no other. */
+/* The other thread runs in the second half of the load; if it reads itself, it does not count as another thread. */
 static void others(void **state)
 {
 	(void)state;
@@ -124,7 +125,7 @@ static void others(void **state)
 	sections_free(&s);
 }
 
-/* While it waits for a CPU a process works on nothing else: that is no interruption. A pause is one. */
+/* While a process waits for a CPU, it works on nothing else: that is no interruption. A pause is one. */
 static void waiting_for_a_cpu(void **state)
 {
 	(void)state;
@@ -147,7 +148,7 @@ static void waiting_for_a_cpu(void **state)
 	sections_free(&s);
 }
 
-/* A zone that is the same time, or nearly, not one around it. */
+/* A zone that covers the same time, or nearly the same, but not a zone around it. */
 static void zones(void **state)
 {
 	(void)state;
@@ -173,7 +174,7 @@ static void zones(void **state)
 	sections_free(&s);
 }
 
-/* Two children: one that no hook is in, one that ended before it was read, so that its parent has its bytes. */
+/* Two children: one without hooks, and one that ended before it was read, so that its parent has its bytes. */
 static void shares(void **state)
 {
 	(void)state;
@@ -223,7 +224,7 @@ static void shares(void **state)
 	sections_free(&s);
 }
 
-/* A pipe whose reader waits, and one that is full: what their calls take, and where, is not that of others. */
+/* A pipe whose reader waits, and a pipe that is full: the time and the call site of their calls are their own. */
 static void small_writes(void **state)
 {
 	(void)state;

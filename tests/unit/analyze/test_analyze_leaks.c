@@ -165,7 +165,8 @@ static void what_rises_for_good(void **state)
 	sections_free(&s);
 }
 
-/* For 20 s one process executes itself 40 times; each program leaves 50 blocks of a place. The last one grows. */
+/* For 20 s one process executes itself 40 times; each program leaves 50 blocks of a call site. The last program
+ * grows. */
 static void write_lives(void)
 {
 	struct recording r;

@@ -59,7 +59,7 @@ static void assert_absent(const struct read *read, enum sonde_stat figure, const
  *              0     1     1.9    3 s
  * 1 resident   100   100   300    300 MB      user 0, 0.5, 1.4, 2.0 s    system 0, 0.1, 0.1, 0.4 s
  * 2 resident         50    150                user    0.2, 0.9 s
- * What wait told of the first: `user_ns` and `system_ns`; 0 = nothing. */
+ * `user_ns` and `system_ns`: what wait(2) returned for the first; 0 = nothing. */
 static void write_two(size_t rows, uint64_t user_ns, uint64_t system_ns, const char *attached)
 {
 	struct recording r;
@@ -219,7 +219,7 @@ static void what_wait_tells_is_exact(void **state)
 	assert_figure(&read, SONDE_STAT_SYSTEM, 0.5e9);
 	assert_figure(&read, SONDE_STAT_CPU, 3.5e9);
 	figures_free(&read);
-	/* Less than was read: a child was not waited for. */
+	/* Less than the readings: a child was not waited for. */
 	write_two(1000, S, S / 10, NULL);
 	read = figures_read(NULL);
 	assert_true(read.figures.is_exact && read.figures.at_least);
@@ -312,7 +312,7 @@ static void rows_are_of_processes(void **state)
 	sections_free(&s);
 }
 
-/* The kernel's mark is read more seldom than what is resident: it is at least that. */
+/* The kernel's high-water mark is read less often than RSS: the peak is at least the highest RSS. */
 static void a_peak_is_no_less_than_what_was_read(void **state)
 {
 	(void)state;
@@ -408,7 +408,7 @@ static void short_processes_have_reasons(void **state)
 	sections_free(&s);
 }
 
-/* In each round one of two processes has the 100 MB: together they have never had more. */
+/* In each round, one of two processes has the 100 MB: together, they never had more. */
 static void memory_that_moves_is_counted_once(void **state)
 {
 	(void)state;
@@ -460,7 +460,7 @@ struct machine_point {
 	int64_t values[3]; /* at 0, 1 and 3 s */
 };
 
-/* Two CPUs: of the first second each is busy for half, then all. */
+/* Two CPUs: each is busy for half of the first second, and then all the time. */
 static const struct machine_point machine_points[] = {
     {SONDE_METRIC_CPU_USER, "", {10000, 10700, 13700}}, /* ms */
     {SONDE_METRIC_CPU_SYSTEM, "", {5000, 5300, 5900}},
@@ -572,7 +572,8 @@ static void machine_has_rows(void **state)
 	sections_free(&s);
 }
 
-/* A last piece that is too short for a share of its own goes with the one before: the mean is never above the most. */
+/* A last piece that is too short for a share of its own joins the previous piece: the mean never exceeds the
+ * maximum. */
 static void the_end_counts_for_the_most(void **state)
 {
 	(void)state;
@@ -603,7 +604,7 @@ static void the_end_counts_for_the_most(void **state)
 	sections_free(&s);
 }
 
-/* A limit above what the machine has is none; readings whose time goes back are left out. */
+/* A limit above the machine's memory does not count as a limit; readings whose time goes back are left out. */
 static void odd_recordings_are_read(void **state)
 {
 	(void)state;

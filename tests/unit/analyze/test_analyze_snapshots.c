@@ -102,7 +102,7 @@ static void all_are_listed(void **state)
 		assert_int_equal(t->table.row_count, 5);
 		for (size_t row = 0; row < 5; row++)
 			assert_cells(t, row_at(t, row), "number time_ns live_b blocks rss_b", values[row]);
-		/* Since the one before it of its own process. */
+		/* Since the previous snapshot of the same process. */
 		assert_cells(t, row_at(t, 1), "change_b change_blocks", (const double[]){1000, 10});
 		assert_cells(t, row_at(t, 3), "change_b change_blocks", (const double[]){-4500, 0});
 		assert_int_equal(sections_cell(t, row_at(t, 2), "change_b")->kind, SONDE_CELL_ABSENT);
@@ -126,7 +126,7 @@ static void two_are_compared(void **state)
 		assert_cells(t, row_at(t, 1), "number change_b", (const double[]){5, -9000});
 		t = sections_get(&s, "snapshot-functions");
 		assert_int_equal(t->table.row_count, 2);
-		/* The largest change first; ten milliseconds lie between. */
+		/* The largest change comes first; the snapshots are ten milliseconds apart. */
 		assert_string_equal(sections_cell(t, row_at(t, 0), "function")->text, "shrinks");
 		assert_cells(t, row_at(t, 0), keys, (const double[]){10000, 0, -10000, 10, 0, -10, -1e6});
 		assert_cells(t, row_at(t, 1), keys, (const double[]){1000, 2000, 1000, 10, 20, 10, 1e5});
@@ -157,7 +157,7 @@ static void processes_are_compared(void **state)
 	sections_free(&s);
 }
 
-/* What a program had is gone when its process executes another one. */
+/* The blocks of a program are gone once its process executes another program. */
 static void lives_of_a_process_are_apart(void **state)
 {
 	(void)state;

@@ -103,7 +103,8 @@ static void cpu_time_has_orphans(void **state)
 	sections_free(&s);
 }
 
-/* What a hypervisor took is in the time of samples, not in the kernel's figure: no reason to doubt that one. */
+/* Time taken by a hypervisor is in the time of samples, but not in the kernel's figure: that is no reason to doubt the
+ * kernel's figure. */
 static void stolen_time_is_told_apart(void **state)
 {
 	(void)state;
@@ -315,7 +316,7 @@ static void a_heap_without_blocks_has_its_own_reason(void **state)
 	}
 }
 
-/* Cut off after the names of its heap: what was allocated and lost is not 0, but not known. */
+/* Truncated after the names of its heap: the allocated and lost amounts are not 0, but unknown. */
 static void what_was_cut_off_is_not_0(void **state)
 {
 	static const char *const unknown[] = {"memory.heap_peak_b",
@@ -355,7 +356,8 @@ static void what_was_cut_off_is_not_0(void **state)
 	}
 }
 
-/* Half a second at one sample a second, none of which was taken: no interval of no samples, and what to do. */
+/* Half a second at one sample a second, and no sample was taken: there is no interval, and a message says what to
+ * do. */
 static void a_rate_that_is_too_low_is_said(void **state)
 {
 	(void)state;

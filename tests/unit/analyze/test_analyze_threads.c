@@ -79,7 +79,7 @@ static void states_add_up_to_a_life(void **state)
 	sections_free(&s);
 }
 
-/* Two of a kind in a row: what lies between them was lost. */
+/* Two switches of the same kind in a row: the switch between them was lost. */
 static void lost_switches_leave_time_unseen(void **state)
 {
 	(void)state;
@@ -101,7 +101,7 @@ static void lost_switches_leave_time_unseen(void **state)
 	sections_free(&s);
 }
 
-/* What a thread that was there before did is not known by its first switch; nor what a flight recorder forgot. */
+/* What an existing thread did before its first switch is unknown; so is what a flight recorder dropped. */
 static void what_was_before_is_not_guessed(void **state)
 {
 	(void)state;
@@ -181,8 +181,8 @@ static void blocked_time_without_a_reading_is_unsure(void **state)
 	sections_free(&s);
 }
 
-/* Where a wake-up is known the thread waits for a CPU from there on; readings then add nothing of their own. A wake-up
- * of a thread that runs, or that waits already, is none. */
+/* If a wake-up is known, the thread waits for a CPU from then on, and readings add nothing. A wake-up of a thread that
+ * runs, or that already waits for a CPU, does not count. */
 static void wake_ups_say_when_waiting_begins(void **state)
 {
 	(void)state;
@@ -355,7 +355,7 @@ static void the_most_telling_fact(void **state)
 	assert_true(sections_noted(sections_get(&s, "threads")->notes,
 				   "2 threads wait 50 % of their time for a CPU: the run may use 1"));
 	sections_free(&s);
-	/* One of three that does all the work. */
+	/* One of three threads does all the work. */
 	pair_open(&r);
 	recording_thread(&r, 1, 102, "idle", START);
 	recording_switch(&r, START + 1 * MS, 3, BLOCKS);

@@ -218,7 +218,8 @@ static void means(void **state)
 	sections_free(&s);
 }
 
-/* A hold that explains little of the waiting names no holder: it is that of a waiter, for which others waited later. */
+/* A hold that explains little of the waiting names no holder: it is the hold of a waiter, for which other threads
+ * waited later. */
 static void unexplained(void **state)
 {
 	(void)state;
@@ -320,7 +321,7 @@ static void sampled(void **state)
 	sections_free(&s);
 }
 
-/* Without measured ones there are these alone; weights say what of them is sampled. */
+/* Without measured waits, there are only sampled ones; weights state which part is sampled. */
 static void sampled_alone(void **state)
 {
 	(void)state;

@@ -75,7 +75,7 @@ static void addresses_are_told_without_code(void **state)
 	samples_add(&r, call, 5, 0);
 	samples_add(&r, recording_node(&r, 0, 1, 0x5020), 20, 0);
 	samples_add(&r, recording_call(&r, call, 1, "callee", 1), 75, 0);
-	/* It calls itself: what is below counts once. */
+	/* It calls itself: the time below counts once. */
 	samples_add(&r, recording_node(&r, recording_node(&r, call, 1, 0x5010), 1, 0x5010), 10, 0);
 	recording_close(&r, START + 400 * MS, 0);
 	struct sections s =

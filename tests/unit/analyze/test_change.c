@@ -128,7 +128,7 @@ static double normal(void)
 	return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
 }
 
-/* A time with a spread of 0.6 % and, now and then, something that came between. */
+/* A time with a spread of 0.6 % and, now and then, a disturbance. */
 static double noisy(double time)
 {
 	double disturbed = uniform() < 0.05 ? 1 + 0.2 * uniform() : 1;
@@ -173,12 +173,12 @@ static void two_percent_are_found(void **state)
 	assert_true(verdicts(SONDE_VERDICT_REGRESSED, 100, 20, 1.02, 0, 0) >= 85);
 	assert_true(verdicts(SONDE_VERDICT_REGRESSED, 100, 20, 1.02, 0, 1) >= 85);
 	assert_true(verdicts(SONDE_VERDICT_UNCHANGED, 100, 100, 1, 0, 1) >= 95);
-	/* Where the machine's speed drifts, pairs find what sets cannot. */
+	/* If the machine's speed drifts, pairs find what sets cannot. */
 	assert_true(verdicts(SONDE_VERDICT_REGRESSED, 100, 20, 1.02, 0.03, 1) >= 85);
 	assert_true(verdicts(SONDE_VERDICT_REGRESSED, 100, 20, 1.02, 0.03, 0) <= 50);
 }
 
-/* What is exact and what is called normal agree where one ends and the other begins. */
+/* The exact test and the normal approximation agree where one takes over from the other. */
 static void large_sets_go_on_from_small_ones(void **state)
 {
 	double a[202], b[202];

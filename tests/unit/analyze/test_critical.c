@@ -86,7 +86,8 @@ static void lost_calls(void **state)
 	sections_free(&s);
 }
 
-/* Of 10 s 4 ms, and 5: "0.0 %" of something is no news, 0.1 % is. The element has its row either way. */
+/* 4 ms of 10 s, and 5 ms: a note about "0.0 %" would say nothing, a note about 0.1 % does. The element has its row
+ * either way. */
 static void what_shows_as_nothing_is_no_note(void **state)
 {
 	(void)state;

@@ -167,7 +167,7 @@ static void a_queue_in_order(void **state)
 	assert_int_equal(ms_of(&looked, "wake-up by a GPU", "prog"), 2);
 	assert_int_equal(ms_of(&looked, "thread", "prog"), 5 + 8);
 	assert_int_equal(replayed_ns(&looked.critical, "copy=up,speed=2", NULL), 85 * MS);
-	/* From 20 on the host waits, whatever the device does. */
+	/* From 20 on, the host waits, whatever the device does. */
 	assert_int_equal(replayed_ns(&looked.critical, "copy=up,speed=inf", "kernel=k,speed=inf"),
 			 (10 + 5 + 15 + 2 + 8) * MS);
 	look_away(&looked);
@@ -182,8 +182,8 @@ static void a_queue_in_order(void **state)
 	sections_free(&s);
 }
 
-/* Two queues end in one wait, "near" at 60 and "far" at 80; the thread gets on at 90, and it is the queue that it names
- * that ended its wait, whether the other one ended before it or after. */
+/* Two queues end in one wait, "near" at 60 and "far" at 80; the thread continues at 90, and the queue that it names
+ * ended its wait, whether the other queue ended before or after. */
 static void a_wait_is_for_the_queue_it_names(void **state)
 {
 	(void)state;
@@ -210,7 +210,7 @@ static void a_wait_is_for_the_queue_it_names(void **state)
 	}
 }
 
-/* A wait that does not say what it waits for: what ended last. */
+/* A wait that does not say what it waits for ends with the activity that ended last. */
 static void a_wait_for_any_queue(void **state)
 {
 	struct toy toy;
@@ -505,7 +505,7 @@ static void fill_anything(struct toy *toy, size_t activities)
 	toy_close(toy);
 }
 
-/* Parts are the span, the run once more is as long, and with faster kernels no longer. */
+/* The parts add up to the span; a replay is as long, and a replay with faster kernels is no longer. */
 static void whatever_is_recorded(void **state)
 {
 	struct toy toy;

@@ -208,7 +208,7 @@ static void iterations_have_a_verdict(void **state)
 	}
 }
 
-/* Of the slower run's 2 s others had the CPU for a part: a difference that this can have made has no verdict. */
+/* Other programs had the CPU for a part of the slower run's 2 s: a difference that this can explain gets no verdict. */
 static void what_others_can_have_made_has_no_verdict(void **state)
 {
 	static const struct {
@@ -293,7 +293,7 @@ static void with_events_missing_there_is_no_verdict(void **state)
 	done(&diff);
 }
 
-/* Shares are of what stacks stand for: time without one does not make all others smaller. */
+/* Shares are shares of the time with stacks: time without a stack does not make all other shares smaller. */
 static void time_without_a_stack_is_in_no_share(void **state)
 {
 	const struct made a = {.path = "diff-a.sonde", .samples = {300, 300, 100}},

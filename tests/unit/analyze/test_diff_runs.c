@@ -94,7 +94,7 @@ static void read_made(struct sonde_diff_recording *out, const struct made *made)
 	unlink(PATH);
 }
 
-/* `scale`: what the candidate's time is of the baseline's; both spread by 1 %. */
+/* `scale`: the candidate's time ÷ the baseline's; both have a spread of 1 %. */
 struct compared {
 	struct sonde_diff_recording run[2][MOST];
 	struct sonde_diff_runs runs;
@@ -260,7 +260,8 @@ static void other_machines_programs_and_times_are_said(void **state)
 	done(&compared);
 }
 
-/* As many runs as the order has letters: A the baseline's, B the candidate's; a letter of `boots` each, '-' = unknown.
+/* One run per letter of the order: A is the baseline's, B the candidate's; `boots` has a letter for each, '-' =
+ * unknown.
  */
 static int is_in_turn(const char *order, const char *boots)
 {

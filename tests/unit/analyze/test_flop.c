@@ -143,7 +143,7 @@ static void nothing_counted_is_not_zero(void **state)
 	sections_free(&s);
 }
 
-/* Of five calls the first three are kept, and all are in the sums. */
+/* The first three of five calls are kept, and all five are in the sums. */
 static void reports_beyond_the_most_are_counted_alone(void **state)
 {
 	struct sonde_session *session;
@@ -172,7 +172,7 @@ static void reports_beyond_the_most_are_counted_alone(void **state)
 	sonde_session_close(session);
 }
 
-/* Hardware counted twice of what the library calls did, or could not. */
+/* Hardware counted twice as much as the library calls did, or could not count. */
 static struct sections counted(double flop, const char *sections, const struct sonde_pass_options *options, int calls)
 {
 	struct recording r;

@@ -65,7 +65,7 @@ static void trends_are_found(void **unused)
 	assert_true(grow_of(1, 0.5) >= 99);
 }
 
-/* The slope's interval covers the truth in 95 of 100 runs; 88 or fewer would come in 4 of 1000 tests. */
+/* The slope's interval covers the truth in 95 of 100 runs; 88 or fewer would occur in 4 of 1000 tests. */
 static void intervals_cover(void **unused)
 {
 	(void)unused;

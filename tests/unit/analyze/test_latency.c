@@ -61,7 +61,7 @@ static void latency_of_a_known_schedule(void **state)
 }
 
 /* One thread runs for 60 ms; then four take turns on one CPU, 10 ms each, and are preempted in between: each of them
- * holds the run up for its 10 ms, not for a quarter of them. */
+ * delays the run by its 10 ms, not by a quarter of them. */
 static void latency_of_threads_that_take_turns(void **state)
 {
 	(void)state;
@@ -94,7 +94,7 @@ static void latency_of_threads_that_take_turns(void **state)
 	sections_free(&s);
 }
 
-/* Two threads side by side for 10 ms under a quota of one CPU cost the run 20 ms. */
+/* Two threads that run side by side for 10 ms under a quota of one CPU delay the run by 20 ms. */
 static void latency_under_a_quota(void **state)
 {
 	(void)state;

@@ -334,7 +334,7 @@ static double read_of(const struct sonde_roof *roof, enum sonde_roof_level level
 	return figure->runs ? figure->best : 0;
 }
 
-/* Other load may slow down either figure: repeat until the machine was quiet. */
+/* Other load may slow down either measurement: repeat until the machine was quiet. */
 static void levels_are_in_order(void **state)
 {
 	(void)state;
@@ -471,7 +471,7 @@ static void recording_make(int has_roof)
 	call(&r, 1, stream, 0, 100, 80e6, 800e6);
 	call(&r, 2, stream, 50, 150, 40e6, 400e6);
 	call(&r, 1, stream, 150, 180, 0, 0);
-	/* outer 200 … 400 with 100 ms of sgemm inside: only what is its own is its. */
+	/* outer 200 … 400 with 100 ms of sgemm inside: only its own work counts as its work. */
 	recording_begin(&r, 1, outer, START + 200 * MS);
 	call(&r, 1, dgemm, 250, 350, 500e6, 1e6);
 	recording_work(&r, 1, START + 360 * MS, 1e6, 1e5, 0);
@@ -545,7 +545,7 @@ static void without_ceilings_there_are_no_shares(void **state)
 	assert_int_equal(sections_cell(t, sections_row(t, "zone", "stream"), "roof_share")->kind, SONDE_CELL_ABSENT);
 	assert_true(sections_noted(t->notes, "no roof: "));
 	assert_null(sections_find(&s, "roofs"));
-	/* This machine's do not hold for a recording of another one. */
+	/* This machine's ceilings do not apply to a recording of another machine. */
 	struct sonde_roof roof;
 	int from_cache;
 	root_make(NULL);

@@ -157,7 +157,7 @@ extern const char test_writer[], test_written[];
 
 struct made {
 	unsigned threads;
-	int in_turn;     /* one begins when the one before has ended */
+	int in_turn;     /* each thread begins when the previous one has ended */
 	unsigned places; /* over which samples are spread, from the one after the write on */
 	int other_build;
 };
@@ -286,7 +286,7 @@ static void what_is_otherwise_is_not_suspected(void **state)
 	}
 }
 
-/* The file of another build would tell of other instructions. */
+/* The file of another build would contain other instructions. */
 static void another_build_is_not_judged(void **state)
 {
 	struct read read;

@@ -105,7 +105,7 @@ static void a_warm_up_ends_where_it_ends(void **unused)
 		}
 }
 
-/* A level that hardly scatters: what is far off is cut to near it, and counts as what it is all the same. */
+/* A level that hardly scatters: values far from it are clipped for the tests, but a change has its full size. */
 static void sharp_levels(void **unused)
 {
 	(void)unused;
@@ -178,7 +178,7 @@ static void a_late_jump_is_not_steady(void **unused)
 	assert_int_equal(steady.warm_up, 0);
 }
 
-/* A tenth of a percent, however sure; and values that are all alike. */
+/* A change of a tenth of a percent, however significant; and values that are all equal. */
 static void small_changes_do_not_matter(void **unused)
 {
 	(void)unused;

@@ -484,7 +484,7 @@ static void calls_in_calls_are_the_outer_ones(void **state)
 	cuda_decoder_free(decoder);
 }
 
-/* Whatever is cut off: counted once, and what comes before it is there. */
+/* Truncated records are counted once, and everything before them is reported. */
 static void cut_records_are_counted(void **state)
 {
 	uint8_t buffer[2 * RECORD_MAX_B];
@@ -540,7 +540,7 @@ static void times_that_are_not_there(void **state)
 	}
 }
 
-/* To another clock, in both directions; what is 0 stays not known. */
+/* Conversion to another clock, in both directions; 0 stays unknown. */
 static void times_are_shifted(void **state)
 {
 	uint8_t record[RECORD_MAX_B];
@@ -556,7 +556,7 @@ static void times_are_shifted(void **state)
 	cuda_decoder_free(decoder);
 }
 
-/* A name is what stands there, not where: modules come and go. */
+/* A name is identified by its text, not by its address: modules come and go. */
 static void names_are_compared(void **state)
 {
 	uint8_t record[RECORD_MAX_B];
@@ -580,7 +580,7 @@ static void names_are_compared(void **state)
 	cuda_decoder_free(decoder);
 }
 
-/* What was refused for lack of space is offered again. */
+/* Records that were refused for lack of space are offered again. */
 static void refused_operations_are_tried_again(void **state)
 {
 	uint8_t record[RECORD_MAX_B];
@@ -629,7 +629,7 @@ static void tables_are_bounded(void **state)
 	cuda_table_fini(&table);
 }
 
-/* Any bytes at all, of all kinds that have no pointers in them. */
+/* Random bytes, for all kinds without pointers. */
 static void any_bytes_are_survived(void **state)
 {
 	static const uint8_t kinds[] = {1, 2, 4, 5, 9, 17, 22, 38, 49, 50, 51, 60};

@@ -9,8 +9,8 @@
 #include "export/plot/roofline_svg.h"
 #include "sonde/device.h"
 
-/* What data sheets have, in TFLOP/s, rounded as there; 0 = not known here. tensor_mhz: the clock of the data sheet's
- * figure of tensor cores, where that is not the highest one. */
+/* Figures of data sheets in TFLOP/s, rounded as there; 0 = unknown. tensor_mhz: the clock of the data sheet's figure
+ * for tensor cores, if that is not the highest clock. */
 static const struct {
 	struct sonde_device device;
 	uint32_t tensor_mhz;
@@ -198,7 +198,7 @@ static void the_picture_has_a_panel_of_devices_that_are_alike(void **state)
 	sections_free(&s);
 }
 
-/* What nothing is known of has no panel, and where that is all there is no picture. */
+/* A device of which nothing is known has no panel; if there are only such devices, there is no picture. */
 static void a_picture_of_nothing_is_refused(void **state)
 {
 	static const struct sonde_format_options plain;

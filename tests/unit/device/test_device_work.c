@@ -136,7 +136,7 @@ static void streams_of_a_part_of_the_time(void **state)
 	sections_free(&s);
 }
 
-/* From 15 to 35 the second kernel waits for 15 ms, though it starts behind. */
+/* From 15 to 35, the second kernel waits for 15 ms, although it starts after that time. */
 static void what_starts_behind_the_time_waits_in_it(void **state)
 {
 	static const struct sonde_pass_options options = {.selection.from_ns = START + 15 * MS,

@@ -214,7 +214,8 @@ static void what_was_told_is_read(void **state)
 	sonde_cursor_close(cursor);
 }
 
-/* Rings are read one after the other: another thread's may tell later what an activity names. */
+/* Rings are read one after the other: what an activity refers to may be in another thread's ring, which is read
+ * later. */
 static void an_activity_may_come_first(void **state)
 {
 	struct fixture *fixture = *state;

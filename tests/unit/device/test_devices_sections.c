@@ -90,7 +90,7 @@ static void threads_are_those_that_asked(void **state)
 	sections_free(&s);
 }
 
-/* Each part sees every third chunk of two rows; merged they are what one reading finds. */
+/* Each part sees every third chunk of two rows; merged, the parts equal the result of a single pass. */
 static void parts_merge_to_the_whole(void **state)
 {
 	enum { PARTS = 3 };
@@ -279,7 +279,7 @@ static const struct {
     {&a100,
      {{.block = {256, 1, 1}, .registers = 32, .dynamic_shared_b = 166912}, 1, 0.125, "shared memory"}}, /* 163 KiB */
     {&a100, {{.block = {32, 1, 1}, .registers = 32}, 32, 0.5, "blocks"}},
-    /* A block that uses none still has 1 KiB: eight of them fit into the 8 KiB that were set apart. */
+    /* A block that uses no shared memory still has 1 KiB: eight blocks fit into the 8 KiB that were set aside. */
     {&a100, {{.block = {128, 1, 1}, .registers = 32, .shared_unit_b = 8192}, 8, 0.5, "shared memory"}},
     {&ga102, {{.block = {1024, 1, 1}, .registers = 32}, 1, 32.0 / 48, "warps"}},
     {&ga102, {{.block = {256, 1, 1}, .registers = 40, .static_shared_b = 16384}, 5, 40.0 / 48, "shared memory"}},

@@ -314,7 +314,7 @@ static void allocations_without_a_queue_name_their_device(void **state)
 	sections_free(&s);
 }
 
-/* How soon a narrow terminal leaves the column `device` of a section out. */
+/* How soon a narrow terminal hides the column `device` of a section. */
 static int device_detail(const struct sonde_section *section)
 {
 	for (size_t i = 0; i < section->table.column_count; i++)

@@ -141,7 +141,8 @@ static void calls_of_a_part_of_the_time(void **state)
 	sections_free(&s);
 }
 
-/* What ends as the time begins, or begins as it ends, does not lie in it: as in all other sections. */
+/* Work that ends when the selected time begins, or begins when it ends, does not lie in that time, as in all other
+ * sections. */
 static void what_touches_the_time_is_no_call_of_it(void **state)
 {
 	const struct sonde_pass_options options = {.selection.from_ns = START + 30 * MS,
@@ -222,7 +223,7 @@ static void without_stacks_it_says_how_to_get_them(void **state)
 	sections_free(&s);
 }
 
-/* Ids that are not there are none; a chunk that is not whole is left out, and the others count. */
+/* Ids that do not exist count as 0; an incomplete chunk is left out, and all others count. */
 static void damaged_chunks_do_no_harm(void **state)
 {
 	struct recording r;

@@ -163,7 +163,7 @@ static void joules_of_devices_need_no_others(void **state)
 	sections_free(&s);
 }
 
-/* Of less than a second there is no figure. */
+/* For less than a second, there is no figure. */
 static void joules_of_a_moment_are_none(void **state)
 {
 	(void)state;

@@ -31,7 +31,7 @@ static void what_does_not_fit_is_cut_between_characters(void **state)
 	assert_int_equal(nvtx_text_cut("aé∑", 6, 6), 6);
 	assert_int_equal(nvtx_text_cut("aé∑", 6, 5), 3);
 	assert_int_equal(nvtx_text_cut("aé∑", 6, 2), 1);
-	/* Not UTF-8: at most three bytes are given up for it. */
+	/* Text that is not UTF-8: at most three bytes are lost. */
 	assert_true(nvtx_text_cut("\x80\x80\x80\x80\x80\x80\x80\x80", 8, 7) >= 3);
 }
 

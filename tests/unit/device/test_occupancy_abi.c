@@ -13,7 +13,7 @@
 #define CASES 4000 /* of each compute capability */
 #define KIB 1024u
 
-/* What a multiprocessor has: the tables of compute capabilities in the CUDA C++ Programming Guide. */
+/* The resources of a multiprocessor, from the tables of compute capabilities in the CUDA C++ Programming Guide. */
 static const struct chip {
 	int major, minor, threads;
 	uint32_t shared_b, most_b; /* of a multiprocessor, of a block */

@@ -42,7 +42,7 @@ static void bounds_hold_and_narrow(void **state)
 	assert_true(second_ns < 3000);
 	assert_true(second_ns < first_ns);
 	assert_true(apart(opencl_clock_time(&clock, at_ns), at_ns + OFFSET) <= second_ns);
-	/* What was longer and later does not make it worse but by drift, 500 ppm of 10 ms. */
+	/* A longer and later call does not make it worse, except by drift: 500 ppm of 10 ms. */
 	see(&clock, at_ns + 80000000, 900000, 0);
 	assert_true(opencl_clock_error(&clock, at_ns + 80000000) < second_ns + 6000);
 	assert_true(opencl_clock_error(&clock, at_ns) > opencl_clock_error(&clock, at_ns + 80000000));

@@ -239,7 +239,7 @@ static int put_files(const char *to)
 	return rc | leave(NULL);
 }
 
-/* A program may say the same twice, and use our words; an object of JSON may not. */
+/* A program may set the same key twice, and use our keys; a JSON object must not have duplicate keys. */
 static void keys_stand_once(void **state)
 {
 	(void)state;

@@ -333,7 +333,7 @@ static void the_default_is_what_there_is(void **state)
 	assert_int_equal(sonde_weigh_default(session), SONDE_WEIGH_PEAK);
 }
 
-/* A site may name a thread and a stack that are not there: its bytes are still in every sum. */
+/* A site may name a thread and a stack that do not exist: its bytes are still in every sum. */
 static void what_is_not_known_counts(void **state)
 {
 	(void)state;

@@ -260,7 +260,7 @@ static void stacks_end_in_the_kind_of_call(void **state)
 		assert_non_null(memmem(profile, size_b, kinds[i], strlen(kinds[i])));
 		free(profile);
 	}
-	struct text locks = exported("folded", 1); /* of those alone that are weighed */
+	struct text locks = exported("folded", 1); /* only of those that are weighted */
 	assert_null(strstr(locks.data, "[sleep]"));
 	free(locks.data);
 }
@@ -276,7 +276,7 @@ static void speedscope_has_calls_in_time_order(void **state)
 	free(text.data);
 }
 
-/* A slice a call: none for a lock that is held. */
+/* One slice per call, and none for holding a lock. */
 static void chrome_has_slices(void **state)
 {
 	(void)state;

@@ -20,7 +20,7 @@
 #include "util/utf8.h"
 #include "sample_report.h"
 
-/* What a format makes of a report; the caller frees it. */
+/* The output of a format for a report; the caller frees it. */
 static char *rendered(const char *format, const struct sonde_report *report, const struct sonde_format_options *options)
 {
 	const struct sonde_format *row = sonde_format_find(format);
@@ -413,7 +413,7 @@ static void openmetrics_has_a_gauge_a_column(void **state)
 	free(text);
 }
 
-/* Two rows may say the same of themselves, a section may come twice, and a table may have no figures. */
+/* Two rows may have the same labels, a section may occur twice, and a table may have no figures. */
 static void openmetrics_tells_rows_apart(void **state)
 {
 	(void)state;

@@ -144,7 +144,7 @@ static void read_trace(struct trace *trace, struct text text)
 	free(text.data);
 }
 
-/* As readers do: by time, and what has one time as it came. */
+/* As readers do: sorted by time, and in file order for equal times. */
 static void sort(struct trace *trace)
 {
 	for (size_t i = 1; i < trace->count; i++) {

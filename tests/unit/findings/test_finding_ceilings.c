@@ -1,5 +1,5 @@
-/* test_finding_ceilings.c: verdicts that depend on the machine's ceilings, of one session with sure and with doubtful
- * ceilings: these are right or withheld, never wrong. */
+/* test_finding_ceilings.c: verdicts that depend on the machine's ceilings are right or withheld, never wrong: one
+ * session with reliable ceilings, and with doubtful ones. */
 #include "finding_fixture.h"
 
 #include "roof/roof.h"
@@ -62,7 +62,7 @@ static void make(struct recording *r, const struct sonde_roof *roof, unsigned zo
 	recording_process_end(r, 1, START + SPAN_MS * MS, SPAN_MS * MS, 0);
 }
 
-/* The rule that comes first, or NULL for a verdict that is withheld. `note`: words that are said; NULL = none of
+/* The rule that comes first, or NULL if the verdict is withheld. `note`: words in a note; NULL = there is no note about
  * ceilings. */
 static void expect_verdict(struct recording *r, const char *first, const char *evidence, const char *note)
 {
@@ -105,7 +105,7 @@ static void memory_is_not_judged_by_doubtful_ceilings(void **state)
 		}
 }
 
-/* What is far below ceilings that are too low is farther below the true ones. */
+/* Work far below ceilings that are too low is even farther below the true ceilings. */
 static void far_below_doubtful_ceilings_is_far_below(void **state)
 {
 	struct sonde_roof roof;
@@ -117,7 +117,7 @@ static void far_below_doubtful_ceilings_is_far_below(void **state)
 	roof_make(&roof, 0.6, SPREAD);
 	make(&r, &roof, 800, 2e9, 0.1e9);
 	expect_verdict(&r, "below-roof", "2.5 GFLOP/s, at most 8.3 % of the attainable (at least) 30 GFLOP/s", NULL);
-	/* Too near for that, and not near either: below the true ones it may be. */
+	/* Too near for that, but not near a ceiling either: it may be below the true ceilings. */
 	roof_make(&roof, 0.3, SPREAD);
 	make(&r, &roof, 800, 2e9, 0.1e9);
 	expect_verdict(&r, NULL, NULL, withheld);

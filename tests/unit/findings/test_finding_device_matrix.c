@@ -36,7 +36,7 @@ static void forget(struct evaluated *evaluated)
 	sonde_session_close(evaluated->session);
 }
 
-/* What it saves; negative: it is silent. */
+/* What the finding saves; negative: there is no finding. */
 static void expect(struct recording *r, double saves_ms, const char *evidence)
 {
 	struct evaluated evaluated;

@@ -161,13 +161,13 @@ static void a_rank_that_all_wait_for(void **state)
 	    {{.name = ALL_REDUCE, .count = 20, .late_ms = 8, .end_ms = 30, .ranks = 4, .others_last = 2}, 108},
 	    {{.name = ALL_REDUCE, .count = 20, .late_ms = 8, .end_ms = 30, .ranks = 4, .others_last = 3}, -1},
 	    {{.name = ALL_REDUCE, .count = 20, .late_ms = 8, .end_ms = 30, .ranks = 4, .is_by_turns = 1}, -1},
-	    /* the others have gone before it comes: they did not wait for it */
+	    /* the others have finished before it starts: they did not wait for it */
 	    {{.name = ALL_REDUCE, .count = 20, .late_ms = 8, .end_ms = 7, .ranks = 4}, -1},
 	    /* it is unknown which of them belong together */
 	    {{.name = ALL_REDUCE, .count = 20, .late_ms = 8, .end_ms = 30, .ranks = 4, .more = 1}, -1},
 	    {{.name = ALL_REDUCE, .count = 20, .late_ms = 8, .end_ms = 30, .ranks = 4, .is_one_process = 1}, 120},
 	    {{.name = ALL_REDUCE, .count = 20, .late_ms = 8, .end_ms = 30, .ranks = 4, .aligned = "wall clock"}, -1},
-	    /* as all begin one is 15 ms after the mean: that is not what it always does */
+	    /* when all start, one rank is 15 ms after the mean, which it is not usually */
 	    {{.name = ALL_REDUCE, .count = 20, .late_ms = 8, .end_ms = 30, .ranks = 4, .first_ms = 20}, 120},
 	    {{.name = ALL_REDUCE, .count = 20, .late_ms = 0, .end_ms = 30, .ranks = 4, .first_ms = 29}, -1},
 	    {{.name = "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",

@@ -185,7 +185,7 @@ static void pageable_copies_without_a_measure_promise_nothing(void **state)
 	}
 }
 
-/* Ten steps: a call that the host is held up in for 20 ms, of which the device is idle for idle_ms. */
+/* Ten steps: a call in which the host is blocked for 20 ms, while the device is idle for idle_ms of these. */
 static void held_up(struct recording *r, enum sonde_activity_kind kind, const char *name, double idle_ms, int times)
 {
 	uint32_t queue = open_queue(r), work = kernel(r, "work"), blocks = call(r, kind, name);
@@ -505,7 +505,7 @@ static void pageable_copies_are_not_those_of_processors(void **state)
 	}
 }
 
-/* Large kernels, one after the other, with a copy in and one out: nothing is wrong with it. */
+/* Large kernels, one after the other, with a copy in and a copy out: there is nothing to improve. */
 static void nothing_is_said_of_what_is_well_made(void **state)
 {
 	struct recording r;
@@ -539,7 +539,7 @@ static void a_window_is_judged_by_itself(void **state)
 	assert_int_equal(sonde_findings_find(&evaluated.found, evaluated.session, &options, evaluated.report, NULL), 0);
 	const struct sonde_finding *starved = finding_of(&evaluated, "device-starved");
 	assert_non_null(starved);
-	assert_near(starved->saves_ns / 1e6, 160, 0.01); /* four gaps: the first thing in it ends none */
+	assert_near(starved->saves_ns / 1e6, 160, 0.01); /* four gaps: the first activity in it ends no gap */
 	forget(&evaluated);
 }
 

@@ -6,7 +6,7 @@
 
 static unsigned end_ms = SPAN_MS;
 
-/* What a rule needs of the evidence: the words are in it, and the finding is there or not as expected. */
+/* Checks the evidence of a rule: it contains these words, and there is a finding or not, as expected. */
 static void expect_at(struct recording *r, const char *rule, int is_there, enum sonde_severity severity,
 		      const char *evidence)
 {
@@ -214,7 +214,7 @@ static void time_is_not_judged_of_a_noisy_run(void **state)
 	assert_non_null(finding_of(&evaluated, "hot-function"));
 	assert_false(is_said(&evaluated, words));
 	forget(&evaluated);
-	/* Of 1.4 s two sevenths: 14 %. */
+	/* Two sevenths of 1.4 s: 14 %. */
 	make_noisy(&r, 1400, 2, 0);
 	evaluate(&evaluated, &r);
 	assert_int_equal(evaluated.found.count, 0);
@@ -316,7 +316,7 @@ static void a_verdict_is_withheld_if_others_may_have_changed_it(void **state)
 	/* Nobody was held up for longer than it was runnable. */
 	make_convoy(&r, 130, 700);
 	expect_verdict(&r, "hot-function", NULL);
-	/* Whoever wants it all the same. */
+	/* For users who want it all the same. */
 	make_convoy(&r, 500, 190);
 	expect_verdict(&r, "hot-function", "noise.share=1");
 }
@@ -347,7 +347,7 @@ static void make_reader(struct recording *r, unsigned sleeps)
 	recording_process_end(r, 1, at_ns, at_ns - START, 0);
 }
 
-/* Where half of the reads and more sleep they wait for what is written: a larger block would have nothing more to read.
+/* If half of the reads or more sleep, they wait for the writer: a larger block would have nothing more to read.
  */
 static void reads_that_wait_are_not_small(void **state)
 {

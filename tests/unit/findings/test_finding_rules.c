@@ -67,7 +67,8 @@ static void the_file_is_read(void **state)
 	unsetenv("XDG_CONFIG_HOME");
 }
 
-/* Each rule has what is shown of it; each threshold belongs to a rule, but for that of noise, which is for all. */
+/* Each rule has everything that is shown of a rule; each threshold belongs to a rule, except for the noise threshold,
+ * which applies to all. */
 static void the_table_is_whole(void **state)
 {
 	(void)state;

@@ -556,7 +556,7 @@ static void what_was_cut_off_is_not_called_unrecorded(void **state)
 	forget(&read);
 }
 
-/* CPU time of which not one sample was taken: it is in no function. */
+/* CPU time without a single sample: it is in no function. */
 static void time_without_samples_is_not_judged(void **state)
 {
 	struct recording r;
@@ -644,7 +644,7 @@ static void a_bound_is_all_time_within_the_function(void **state)
 	forget(&read);
 }
 
-/* What two of the program's functions do to one degree is within the one that calls both. */
+/* If two of the program's functions contribute equally, the bound is within the function that calls both. */
 static void a_bound_is_of_the_function_that_has_most_of_the_evidence(void **state)
 {
 	struct program program;

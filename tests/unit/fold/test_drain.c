@@ -212,7 +212,7 @@ static void sites_are_found_behind_one_that_is_being_written(void **state)
 	pool_end(&pool);
 }
 
-/* Nothing of a stack that was taken is left in the ring, and all of one that is still being written. */
+/* Nothing of a stack that was taken remains in the ring, and everything of a stack that is still being written does. */
 static void is_cleared_as_it_is_taken(uint16_t type)
 {
 	enum { STACK_WORDS = 4, WORDS = sizeof(struct sonde_event_cpu_sample) / 8 + STACK_WORDS };
@@ -253,7 +253,7 @@ static void copies_of_stacks_are_cleared_as_they_are_taken(void **state)
 	is_cleared_as_it_is_taken(SONDE_EVENT_CALL_STACK);
 }
 
-/* A handler's zone stands behind the event that it interrupted, wherever that is, and loses none of its time. */
+/* A handler's zone comes after the event that it interrupted, wherever that is, and loses none of its time. */
 static void handlers_are_put_in_order_at_any_place(void **state)
 {
 	(void)state;
@@ -309,7 +309,7 @@ static void release(struct sonde_ring_chunk *chunk, uint32_t part)
 	atomic_store(&sonde_ring_part_at(chunk, part)->state, SONDE_RING_RELEASED);
 }
 
-/* Each part is given back by itself, zeroed; with the last of them the chunk is whole. */
+/* Each part is returned separately, zeroed; once the last part is returned, the chunk is whole. */
 static void parts_are_given_back_one_by_one(void **state)
 {
 	(void)state;
@@ -339,7 +339,7 @@ static void parts_are_given_back_one_by_one(void **state)
 	pool_end(&pool);
 }
 
-/* A word more than a part holds is another part's. */
+/* One word more than a part can hold goes to another part. */
 static void a_part_ends_where_the_next_one_begins(void **state)
 {
 	(void)state;

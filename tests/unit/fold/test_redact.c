@@ -267,7 +267,7 @@ static void what_does_not_fit_is_left_out(void **state)
 	}
 }
 
-/* Whatever bytes there are, nothing is read or written that is not the caller's: for the sanitizers. */
+/* Whatever the bytes are, only the caller's memory is read and written; sanitizers check this. */
 static void any_bytes_are_taken(void **state)
 {
 	(void)state;

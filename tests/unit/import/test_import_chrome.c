@@ -363,7 +363,7 @@ static void global_ids_pair_across_processes(void **state)
 	import_close(&imported);
 }
 
-/* Ids are as many as events: they do not take the place of names. */
+/* There are as many ids as events: they do not use up the space for names. */
 static void ids_are_no_names(void **state)
 {
 	(void)state;

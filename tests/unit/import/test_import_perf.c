@@ -120,7 +120,7 @@ static void put_lost(struct sonde_buf *out, uint64_t lost)
 	put_record(out, PERF_RECORD_LOST, 0, &body, 2ull * SECOND);
 }
 
-/* Two processes: what they do stands in no order, as of two CPUs. */
+/* Two processes: their records are in no order, as from two CPUs. */
 static struct sonde_buf records(void)
 {
 	static const uint64_t deep[] = {(uint64_t)PERF_CONTEXT_USER, 0x401234, 0x402000, 0x403000};

@@ -239,7 +239,7 @@ static void whatever_parts_hold_is_in_the_merged_one(void **state)
 	write_one(1, later);
 	merged(path, 0, 2);
 	struct totals parts = sum_of(0, 2), all = totals_of(path);
-	assert_int_equal(all.points, parts.points - 10); /* of the machine they are taken once: load and energy */
+	assert_int_equal(all.points, parts.points - 10); /* system-wide data is taken once: load and energy */
 	parts.points -= 10;
 	expect_sums(&parts, &all);
 }
@@ -430,7 +430,7 @@ static void cut_recordings_give_what_they_hold(void **state)
 	sections_free(&report);
 }
 
-/* Whatever bytes are changed: an answer or a refusal, and what is merged can be read. */
+/* Whatever bytes are changed: the merge succeeds or is refused, and a merged file can be read. */
 static void damage_is_survived_and_counted(void **state)
 {
 	(void)state;

@@ -108,7 +108,7 @@ static void several_at_once_lose_none(void **state)
 		assert_int_equal(seen.of[i], ENTRIES);
 }
 
-/* As one that was killed while it wrote leaves it. */
+/* The journal as a writer leaves it that was killed while it wrote. */
 static void half_a_line_spoils_no_other(void **state)
 {
 	struct seen seen;

@@ -238,7 +238,7 @@ static void compare(uint64_t from)
 			now_ns += draw(3);
 			events[count++] = (struct waiting){1 + draw(THREADS), 0, random_event(now_ns)};
 		}
-		/* those of the last moments are not put in order yet: others may come between */
+		/* the latest events are not in order yet: others may come in between */
 		uint64_t until_ns = now_ns - draw(20);
 		for (uint32_t i = 1; i < count; i++) /* events with equal times are ordered only within a thread */
 			if (events[i].event.head.time == events[i - 1].event.head.time)

@@ -310,7 +310,7 @@ static void histograms_without_a_place_are_counted(void **state)
 	assert_int_equal(found.histograms, 300);
 }
 
-/* What was written before is there, all of it, and nothing else. */
+/* Everything written before is in the file, and nothing else. */
 static void a_kill_loses_nothing_that_was_written(void **state)
 {
 	(void)state;

@@ -419,7 +419,7 @@ static void two_recordings_are_compared(void **state)
 	assert_holds(sonde_error_text(), "sonde view A B");
 }
 
-/* Menus have what the recording holds, and what needs nothing: of this one samples. */
+/* Menus list what the recording contains, and what needs no data: for this recording, samples. */
 static void sections_of_samples(void **state)
 {
 	static const struct {

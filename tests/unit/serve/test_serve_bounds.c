@@ -137,7 +137,7 @@ static int is_truncated(int fd, int within_ms)
 	return poll(&socket, 1, within_ms) > 0 && read(fd, &byte, 1) == 0;
 }
 
-/* Of those that say nothing the oldest goes when there are too many, so that the newest is always waited for. */
+/* If there are too many silent connections, the oldest is closed, so that the server always waits for the newest. */
 static void the_oldest_silence_makes_way(void **state)
 {
 	struct sonde_header_timeouts *timeouts;
@@ -360,7 +360,7 @@ static void answers_that_wait_are_bounded(void **state)
 
 /* --- askers that went away ---------------------------------------------------------------------------------------- */
 
-/* Asks until one is refused, which comes when as many wait as may. */
+/* Sends requests until one is refused, which happens when the maximum number is waiting. */
 static size_t ask_until_refused(const char *target, int *fds, size_t most)
 {
 	for (size_t count = 1; count <= most; count++) {

@@ -516,7 +516,7 @@ static void samples_and_switches_come_back(void **state)
 	sonde_session_close(session);
 }
 
-/* Events whose own sizes lie are left out; sites that do not exist are 0; others are handed on. */
+/* Events with wrong sizes are left out; sites that do not exist become 0; all others are passed on. */
 static void hostile_events_are_left_out(void **state)
 {
 	(void)state;

@@ -51,7 +51,7 @@ static void know(uint32_t heap, uint64_t size_b, int ends)
 	known[heap].after[++known[heap].count] = state;
 }
 
-/* Step i begins a block in a site, and ends the one of ALIVE steps before. */
+/* Step i begins a block in a site, and ends the block that began ALIVE steps before. */
 static void make(void)
 {
 	static const char *const functions[] = {"first", "second", "pooled"};

@@ -1,5 +1,5 @@
-/* test_blocked.c: the kernel's texts about blocked threads; kinds of calls; why a process may not be read; the cost
- * limit of polling. */
+/* test_blocked.c: the kernel's texts about blocked threads; kinds of calls; why a process may not be read; the limit on
+ * the overhead of polling. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

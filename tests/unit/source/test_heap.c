@@ -200,7 +200,7 @@ static void equal_times_are_put_in_the_possible_order(void **unused)
 	sonde_heap_merge_free(merge);
 }
 
-/* A record of which only a part is there waits for the rest; large sizes and failed moves. */
+/* A record that is only partly there waits for the remainder; large sizes and failed moves. */
 static void records_are_taken_whole(void **unused)
 {
 	(void)unused;
@@ -234,7 +234,7 @@ static void mappings_and_pools_have_the_time_before_them(void **unused)
 	sonde_heap_merge_free(merge);
 }
 
-/* Times that cannot be, in one step or in many, hold nothing up, and the queue of their thread stays in order. */
+/* Impossible times, in one step or in many, delay nothing, and the queue of their thread stays in order. */
 static void the_future_does_not_hold_up(void **unused)
 {
 	(void)unused;
@@ -254,7 +254,7 @@ static void the_future_does_not_hold_up(void **unused)
 	sonde_heap_merge_free(merge);
 }
 
-/* What waits is bounded: beyond that it is handed out before its time, and still in order. */
+/* The number of waiting records is bounded: beyond the limit, records are handed out early, and still in order. */
 static void too_much_does_not_wait(void **unused)
 {
 	(void)unused;

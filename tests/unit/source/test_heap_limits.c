@@ -75,7 +75,7 @@ static long most_memory_kb(void)
 	return usage.ru_maxrss;
 }
 
-/* A number of a stack far beyond those that are known costs no memory. */
+/* A stack number far above the known ones costs no memory. */
 static void numbers_of_stacks_are_not_believed(void **unused)
 {
 	(void)unused;
@@ -153,7 +153,8 @@ static void **take_memory_left(void)
 	return taken;
 }
 
-/* Nothing follows a chunk that there was no memory to write: the heap is recorded up to there, and the rest is counted.
+/* Nothing follows a chunk that could not be written for lack of memory: the heap is recorded up to there, and all later
+ * events are counted.
  */
 static void nothing_follows_a_missing_chunk(void **unused)
 {

@@ -1,5 +1,5 @@
 /* test_heap_operators.c: the operators that a call is forwarded to, while objects are loaded and unloaded, on a
- * synthetic list of objects. The number of the object and of the operator stand for the function. */
+ * synthetic list of objects. An object's number and an operator's number stand for a function. */
 #include "inject/heap/operators.c" /* NOLINT: its inside */
 
 #include <pthread.h>

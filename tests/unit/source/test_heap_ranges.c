@@ -257,7 +257,7 @@ static void reserved_ranges_are_memory_once_opened(void **unused)
 	sonde_session_close(session);
 }
 
-/* Anything at all: what has begun and not ended is what the ranges hold. */
+/* Random input: the blocks that have begun and not ended are those in the ranges. */
 static void any_records_end(void **unused)
 {
 	(void)unused;

@@ -1,5 +1,5 @@
-/* test_own_tids.c: a thread's number in its own namespace is found, and all else that /proc/PID/status has, however
- * long the list of its user's groups is. */
+/* test_own_tids.c: a thread's number in its own namespace, and everything else in /proc/PID/status, is found however
+ * long the list of the user's groups is. */
 #include <grp.h>
 #include <setjmp.h>
 #include <signal.h>

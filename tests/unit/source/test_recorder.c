@@ -72,7 +72,7 @@ static void a_thread_has_the_name_that_its_program_gave(void **state)
 	assert_string_equal(sonde_session_thread(reopen(fixture), thread)->name, "chief");
 }
 
-/* Some read first and tell last: each value keeps the time at which it was read. */
+/* Some sources read first and report last: each value keeps the time at which it was read. */
 static void readings_told_late_keep_their_time(void **state)
 {
 	static const uint64_t times[] = {5000, 7000, 4000, 7000, 100};

@@ -125,7 +125,7 @@ static void a_process_is_read(void **state)
 	}
 }
 
-/* What may not be read is not known, and the rest is. */
+/* Values that may not be read are unknown, all others are known. */
 static void what_is_closed_is_not_known(void **state)
 {
 	(void)state;
@@ -146,7 +146,7 @@ static void what_is_closed_is_not_known(void **state)
 	assert_int_equal(sonde_resources_process_open(&process, root, 78, 1), SONDE_RESOURCES_GONE);
 }
 
-/* The number may be another process's by the next reading, or gone. */
+/* By the next reading, the pid may belong to another process, or to none. */
 static void another_process_with_the_number_is_not_it(void **state)
 {
 	(void)state;
@@ -273,7 +273,8 @@ static void bytes_of_children_are_taken_off(void **state)
 	assert_true(sonde_resources_bytes_take(&parent, &child));
 	assert_false(sonde_resources_bytes_take(&parent, &child)); /* another one like it */
 	assert_own(&parent, 1150, 110);
-	/* It is gone itself, and had one that was not seen in its count: its own are as before, and both are handed on.
+	/* The parent has exited, too, with an unseen child in its count: its own bytes are as before, and both are
+	 * passed on.
 	 */
 	now = bytes_of(70, 7);
 	sonde_resources_bytes_see(&grandchild, &now);

@@ -1,5 +1,6 @@
 /* test_sched_bpf.c: context switches through BPF: all of a process tree and no others, with the waking thread, in
- * the numbers that the kernel counts. Except for reading the kernel's types, skipped if BPF is refused. */
+ * the numbers that the kernel counts. If BPF is refused, everything is skipped except the reading of the kernel's
+ * types. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>

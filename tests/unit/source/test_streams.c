@@ -85,7 +85,7 @@ static struct sums read_zones(struct sonde_session *session)
 	return sums;
 }
 
-/* What the summaries say is what the bodies hold, also of the zones after those that were too deep. */
+/* Summaries agree with bodies, also for zones after others that were too deep. */
 static void zones_that_are_too_deep_are_in_no_column(void **state)
 {
 	struct fixture *fixture = *state;

@@ -145,7 +145,7 @@ static void a_thread_that_was_met_too_late_began_when_it_was_made(void **state)
 	assert_int_equal(sonde_tasks_thread(tasks, PID, tid_of(0), 45), id + 1);
 }
 
-/* What a process did is read before the record of its fork. */
+/* The events of a process are read before the record of its fork. */
 static void a_process_begins_with_its_first_thread(void **state)
 {
 	(void)state;

@@ -174,7 +174,7 @@ static void time_of_lost_samples_is_no_sample(void **state)
 	}
 }
 
-/* A thread that forks passes its events on: samples that would be one too many stand for what it lacks. */
+/* A thread that forks passes its events on: samples that would exceed its time stand for its uncovered time. */
 static void samples_to_spare_stand_for_what_is_missing(void **state)
 {
 	(void)state;
@@ -191,8 +191,8 @@ static void samples_to_spare_stand_for_what_is_missing(void **state)
 	assert_int_equal(sonde_thread_clocks_extra(clocks, 7, 0, 201000), 0);
 }
 
-/* A third of the time is the user's: short threads, with and without samples, have that in sum, and none more than all
- * of its own. */
+/* A third of the time is user time: short threads, with and without samples, have that in sum, and no thread has more
+ * than its own time. */
 static void user_parts_of_short_threads_add_up(void **state)
 {
 	(void)state;

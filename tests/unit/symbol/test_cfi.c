@@ -296,7 +296,7 @@ static void foreign_files_are_refused_with_a_sentence(void **state)
 	assert_int_equal(sonde_elf_open_bytes(&file, "[vdso]", "\177ELF", 4), -EBADMSG);
 }
 
-/* Cut off anywhere, and with bytes changed: an answer or an error, and ascending rows. */
+/* Truncated anywhere, and with bytes changed: an answer or an error, and ascending rows. */
 static void damaged_modules_do_no_harm(void **state)
 {
 	(void)state;

@@ -350,7 +350,7 @@ static void a_unit_is_read_once(void **state)
 	unsetenv("XDG_CACHE_HOME");
 }
 
-/* Names without DWARF say so; where there is no DWARF, they are all there is. */
+/* Names found without reading DWARF are marked as incomplete; if there is no DWARF, they are all there is. */
 static void names_say_that_there_is_more(void **state)
 {
 	(void)state;

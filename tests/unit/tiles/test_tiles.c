@@ -246,7 +246,7 @@ static void nodes_are_those_of_the_zones(void **state)
 		}
 }
 
-/* Whatever the bytes of nodes are: rows are in order, within the file's times, and of some slice. */
+/* Whatever the bytes of nodes are: rows are in order, within the file's times, and belong to some slice. */
 static void nodes_may_be_anything(void **state)
 {
 	(void)state;
@@ -321,7 +321,7 @@ static void bins_in_no_time(void **state)
 	sonde_session_close(session);
 }
 
-/* Every lane at two widths, in one pass: the rows, and how many they are, are those that each has alone. */
+/* Every lane at two widths, in one pass: rows and their number equal those of separate requests. */
 static void lanes_at_once(void **state)
 {
 	(void)state;
@@ -552,7 +552,7 @@ static void slices_are_found_by_name_and_length(void **state)
 
 /* --- lanes of other kinds ----------------------------------------------------------------------------------------- */
 
-/* A lane whole, at a nanosecond a pixel where that is possible: nothing is put together. */
+/* A whole lane, at a nanosecond per pixel if possible: nothing is merged. */
 static struct sonde_tile_rows rows_of(struct sonde_tiles *tiles, const struct sonde_tile_lane *lane, uint64_t to)
 {
 	const struct sonde_tile_view view = {RECORDING_START_NS, RECORDING_START_NS + to, 10000};
@@ -743,7 +743,7 @@ static void cpu_time(void **state)
 	sonde_session_close(session);
 }
 
-/* A total that was read twice within a tick: what rose between the two belongs to the time before them. */
+/* A total that was read twice within a tick: the rise between these readings belongs to the time before them. */
 static void readings_that_are_near_are_taken_together(void **state)
 {
 	const uint64_t start = RECORDING_START_NS, ms = 1000000;

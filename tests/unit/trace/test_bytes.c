@@ -1,8 +1,8 @@
 /* test_bytes.c: fixed events make the same bytes as ever, through every writer of ZONES, HEAP, EVENTS, STACKS and rows:
  * the recorder, a process that records itself, import, and merge.
  *
- * tests/golden/bytes.txt has a line for each chunk: which recording, type, count, sizes before compression, and a hash
- * of the rest. After an intended change: build/tests/unit/test_bytes tests/golden/bytes.txt writes it anew.
+ * tests/golden/bytes.txt has a line for each chunk: its recording, type, count, sizes before compression, and a hash of
+ * everything else. After an intended change: build/tests/unit/test_bytes tests/golden/bytes.txt writes it anew.
  */
 #include <setjmp.h>
 #include <stdarg.h>
