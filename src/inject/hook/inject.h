@@ -104,9 +104,9 @@ void inject_thread_capacity(int is_cramped);
 
 /* The calling thread gets a stack for the handler unless it has one; true if that is too small. */
 int inject_alternate_begin(void);
-/* The calling thread ends, after its timer. */
+/* Gives the calling thread's stack back, once its timer is stopped. */
 void inject_alternate_end(void);
-/* In a forked child: only the calling thread goes on. */
+/* In a forked child: gives back the stacks of threads that exist only in the parent. */
 void inject_alternate_forked(void);
 
 /* --- cpu/sample.c ------------------------------------------------------------------------------------------------- */

@@ -8,8 +8,8 @@
 #include <sys/types.h>
 
 #include "format/link.h"
-#include "source/stack/image.h"
 #include "source/record/recorder.h"
+#include "source/stack/image.h"
 #include "source/stack/spaces.h"
 #include "source/stack/unwinder.h"
 
