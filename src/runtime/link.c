@@ -262,8 +262,10 @@ static struct sonde_ring_pool *map_aligned(int fd, size_t size_b)
 	if (span == MAP_FAILED)
 		return NULL;
 	size_t skip_b = (SONDE_RING_CHUNK_B - (size_t)((uintptr_t)span % SONDE_RING_CHUNK_B)) % SONDE_RING_CHUNK_B;
-	void *pool = mmap(span + skip_b, size_b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
-	if (pool == MAP_FAILED) {
+	void *pool = mmap(span + skip_b, size_b, PROT_NONE, MAP_SHARED | MAP_FIXED, fd, 0);
+	if (pool != MAP_FAILED) /* after mlockall(MCL_FUTURE) it would be resident as a whole, and counted as locked */
+		munlock(pool, size_b);
+	if (pool == MAP_FAILED || mprotect(pool, size_b, PROT_READ | PROT_WRITE)) {
 		munmap(span, span_b);
 		return NULL;
 	}

@@ -7,6 +7,10 @@
  *   dies       overflows without an alternate stack, with a handler
  *   takes      takes over whatever alternate stack there is by system calls, as Go's runtime does, in both threads
  *   asks       prints what sigaltstack() and sigaction() say, and on which stack handlers run
+ *   urgent     the same of SIGURG, by which threads are sampled, with a handler that wants no alternate stack
+ *   limited    starts 200 threads where RLIMIT_AS leaves 20 MB beyond their stacks
+ *   locked     prints how much memory mlockall() locks for a thread
+ *   pinned     prints how much it locks in all
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -319,13 +324,128 @@ static int do_asks(void)
 	return 3;
 }
 
+static int do_urgent(void)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+	if (sigaction(SIGURG, &action, NULL))
+		return 2;
+	burn(20);
+	raise(SIGURG);
+	uintptr_t here = (uintptr_t)&action;
+	printf("the handler runs on the %s stack\n", here - handled_at < OWN_B ? "interrupted" : "other");
+	return 3;
+}
+
+enum { THREADS = 200, THREAD_B = 131072 };
+
+static pthread_barrier_t all_here;
+
+static void *meet(void *unused)
+{
+	burn(1);
+	pthread_barrier_wait(&all_here);
+	pthread_barrier_wait(&all_here);
+	return unused;
+}
+
+/* The KiB that /proc/self/status has for a key. */
+static long status_kib(const char *key)
+{
+	static char text[65536];
+	int fd = open("/proc/self/status", O_RDONLY);
+	ssize_t size_b = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[size_b > 0 ? size_b : 0] = 0;
+	const char *at = strstr(text, key);
+	return at ? strtol(at + strlen(key), NULL, 10) : -1;
+}
+
+/* Starts threads that wait until they are let go; the number that could be started. */
+static int start(pthread_t *threads, int most)
+{
+	pthread_attr_t attr;
+	int count = 0;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, THREAD_B);
+	while (count < most && !pthread_create(&threads[count], &attr, meet, NULL))
+		count++;
+	pthread_attr_destroy(&attr);
+	return count;
+}
+
+static void let_go(pthread_t *threads, int count)
+{
+	pthread_barrier_wait(&all_here);
+	for (int i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static int do_limited(void)
+{
+	static pthread_t threads[THREADS];
+	pthread_barrier_init(&all_here, NULL, THREADS + 1);
+	burn(50); /* what a recorder maps at the first samples is part of the size then */
+	rlim_t most_b = (rlim_t)status_kib("VmSize:") * 1024 + THREADS * (THREAD_B + PAGE_B) + (20 << 20);
+	struct rlimit limit = {most_b, most_b};
+	if (setrlimit(RLIMIT_AS, &limit))
+		return 2;
+	int count = start(threads, THREADS);
+	printf("%d threads\n", count);
+	if (count < THREADS) {
+		fflush(stdout);
+		_exit(1);
+	}
+	pthread_barrier_wait(&all_here);
+	let_go(threads, count);
+	return 3;
+}
+
+static int do_locked(void)
+{
+	static pthread_t threads[20];
+	burn(50);
+	if (mlockall(MCL_FUTURE)) {
+		puts("not permitted");
+		return 3;
+	}
+	pthread_barrier_init(&all_here, NULL, 21);
+	int count = start(threads, 10);
+	burn(50); /* the first threads map what is needed once */
+	long before_kib = status_kib("VmLck:");
+	if (count + start(threads + count, 10) < 20)
+		_exit(1);
+	pthread_barrier_wait(&all_here);
+	long each_kib = (status_kib("VmLck:") - before_kib) / 10;
+	printf("each thread locks %s\n", each_kib < 200 ? "its stack" : "more than its stack");
+	let_go(threads, 20);
+	return 3;
+}
+
+static int do_pinned(void)
+{
+	static pthread_t threads[20];
+	if (mlockall(MCL_FUTURE)) {
+		puts("not permitted");
+		return 3;
+	}
+	pthread_barrier_init(&all_here, NULL, 21);
+	if (start(threads, 20) < 20)
+		_exit(1);
+	pthread_barrier_wait(&all_here);
+	burn(50);
+	let_go(threads, 20);
+	printf("%s\n", status_kib("VmLck:") < 32768 ? "little is locked" : "much is locked");
+	return 3;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		int (*run)(void);
-	} modes[] = {{"guarded", do_guarded}, {"tiny", do_tiny},   {"overflow", do_overflow},
-		     {"dies", do_dies},       {"takes", do_takes}, {"asks", do_asks}};
+	} modes[] = {{"guarded", do_guarded}, {"tiny", do_tiny},    {"overflow", do_overflow}, {"dies", do_dies},
+		     {"takes", do_takes},     {"asks", do_asks},    {"urgent", do_urgent},     {"limited", do_limited},
+		     {"locked", do_locked},   {"pinned", do_pinned}};
 	for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
 		if (!strcmp(argv[1], modes[i].name))
 			return modes[i].run();

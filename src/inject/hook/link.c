@@ -46,6 +46,8 @@ static int direct_int(long number, long a, long b, long c, long d, long e)
 #define mmap(at, size_b, protection, flags, fd, offset) \
 	((void *)CALL(SYS_mmap, at, size_b, protection, flags, fd, offset)) /* NOLINT: an address, or −1 */
 #define munmap(at, size_b) CALL_INT(SYS_munmap, at, size_b, 0, 0, 0)
+#define munlock(at, size_b) CALL_INT(SYS_munlock, at, size_b, 0, 0, 0)
+#define mprotect(at, size_b, protection) CALL_INT(SYS_mprotect, at, size_b, protection, 0, 0)
 #define getpid() (pid_t) CALL(SYS_getpid, 0, 0, 0, 0, 0, 0)
 #define geteuid() (uid_t) CALL(SYS_geteuid, 0, 0, 0, 0, 0, 0)
 #define nanosleep(time, left) CALL_INT(SYS_nanosleep, time, left, 0, 0, 0)

@@ -26,6 +26,11 @@ same overflow 3
 same dies 139
 same takes 3
 same asks 3
+same urgent 3
+same limited 3
+same pinned 3
+settings=(--no-perf) # waits are recorded in tables that are mapped once, while threads start
+same locked 3
 
 # They are sampled nevertheless.
 measured holds "$(share timed-guarded.sonde total_share burn_below) > 80"
