@@ -55,7 +55,7 @@ case $verdict in
 unchanged) shows '.speedup > 0.97 and .speedup < 1.03' ;;
 inconclusive) ;;
 *) # the machine was faster in one of the runs: the same work took the wall times another time
-	shows ".speedup / ($(metric a.sonde timing.wall_time_s) / $(metric same.sonde timing.wall_time_s)) | . > 0.87 and . < 1.15" ;;
+	shows ".speedup / ($(metric a.sonde timing.wall_time_s) / $(metric same.sonde timing.wall_time_s)) | . > 0.9 and . < 1.1" ;;
 esac
 run 0 "$SONDE" diff a.sonde same.sonde
 has "$out" turn

@@ -178,13 +178,6 @@ static void blocking_loses_nothing(void **state)
 	zones_free(&run);
 }
 
-/* With a sanitizer a process starts and ends many times as slowly. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-enum { KILLS = 50 };
-#else
-enum { KILLS = 200 };
-#endif
-
 static void sleep_us(long us)
 {
 	struct timespec remainder = {0, us * 1000};
@@ -222,7 +215,7 @@ static void one_kill(unsigned seed)
 static void kills_lose_nothing(void **state)
 {
 	(void)state;
-	unsigned rounds = getenv("SONDE_LONG") ? 1000 : KILLS;
+	unsigned rounds = getenv("SONDE_LONG") ? 1000 : 200;
 	for (unsigned i = 0; i < rounds; i++)
 		one_kill(i + 1);
 }

@@ -16,11 +16,7 @@
 #include "recording.h"
 #include "session/session.h"
 
-#ifdef __SANITIZE_ADDRESS__ /* time grows with the square: every byte is cut and damaged, in fewer chunks */
-#define STEPS 100
-#else
 #define STEPS 150
-#endif
 #define ALIVE 10 /* a block is freed this many steps after its allocation */
 #define HEAPS 2  /* malloc's with two sites, a pool with one */
 #define EVENTS_MAX (2 * STEPS)
