@@ -196,8 +196,9 @@ static struct sonde_cell *row_make(struct sonde_report *report, struct sonde_sec
 	return row;
 }
 
-/* With a single process, the kernel's figures for the whole run are its own. */
-static void figure_cells(const struct resources *resources, struct sonde_cell *out)
+/* With a single process, the kernel's figures for the whole run are its own. The report outlives them: it keeps the
+ * reason that they hold. */
+static int figure_cells(const struct resources *resources, struct sonde_report *report, struct sonde_cell *out)
 {
 	const struct sonde_stat_figures *all = &resources->all;
 	for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
@@ -211,6 +212,10 @@ static void figure_cells(const struct resources *resources, struct sonde_cell *o
 	out[MOST] = resources->sums.tree[SONDE_TREE_RSS].rounds
 			? sonde_cell_int(sonde_series_whole((double)resources->sums.tree[SONDE_TREE_RSS].max))
 			: all->cell[SONDE_STAT_LAST_RSS];
+	if (out[PEAK].kind != SONDE_CELL_ABSENT || out[PEAK].text != all->why_no_peak)
+		return 0;
+	out[PEAK].text = sonde_report_text(report, "%s", all->why_no_peak);
+	return out[PEAK].text ? 0 : -ENOMEM;
 }
 
 static int all_add(const struct resources *resources, struct sonde_report *report, struct sonde_section *section)
@@ -221,7 +226,8 @@ static int all_add(const struct resources *resources, struct sonde_report *repor
 			      sonde_session_process_count(resources->sums.session));
 	if (!row || !name)
 		return sonde_error(ENOMEM, "out of memory for a row");
-	figure_cells(resources, row);
+	if (figure_cells(resources, report, row) < 0)
+		return sonde_error(ENOMEM, "out of memory for a row");
 	row[PROCESS] = sonde_cell_text(name);
 	row[PID] = sonde_cell_absent("of all processes");
 	return 0;
@@ -260,8 +266,9 @@ static int row_add(const struct resources *resources, size_t row, struct sonde_r
 	out[WALL] = sonde_cell_int(to_ns - from_ns);
 	series_cells(resources, row, out);
 	cpu_cells(resources, row, out);
-	if (sonde_session_process_count(sums->session) == 1 && resources->all.is_exact)
-		figure_cells(resources, out);
+	if (sonde_session_process_count(sums->session) == 1 && resources->all.is_exact &&
+	    figure_cells(resources, report, out) < 0)
+		return sonde_error(ENOMEM, "out of memory for a row");
 	out[RUNNABLE] = waited(resources, row, report);
 	out[PROCESS] = sonde_cell_text(*process->command ? process->command
 				       : *process->name  ? process->name
@@ -275,9 +282,8 @@ static int lone_add(const struct resources *resources, struct sonde_report *repo
 {
 	const struct sonde_process *process = sonde_session_process(resources->sums.session, 1);
 	struct sonde_cell *out = row_make(report, section, "");
-	if (!out)
+	if (!out || figure_cells(resources, report, out) < 0)
 		return sonde_error(ENOMEM, "out of memory for a row");
-	figure_cells(resources, out);
 	out[PROCESS] = sonde_cell_text(*process->command ? process->command : process->name);
 	out[PID] = sonde_cell_int(process->pid);
 	return 0;
