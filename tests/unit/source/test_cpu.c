@@ -215,17 +215,28 @@ static void stacks_reach_the_root_in_time_order(void **state)
 	fake_recorder_fini(&recorder);
 }
 
+/* Records until nothing is lost, five times at most: these tests count every record, and a hypervisor that takes the CPUs
+ * for some 20 ms makes a buffer overflow. */
+static void record_all(char **command)
+{
+	record(command);
+	for (int i = 1; i < 5 && recorder.lost; i++) {
+		fake_recorder_fini(&recorder);
+		record(command);
+	}
+	assert_string_equal(recorder.lost_cause, "");
+}
+
 static void every_process_and_thread_is_seen(void **state)
 {
 	(void)state;
 	char *command[] = {tree_path, "300", "8", NULL};
-	record(command);
+	record_all(command);
 	int execs = 0, ended = 0;
 	for (size_t i = 0; i < recorder.task_count; i++) {
 		execs += recorder.tasks[i].execs;
 		ended += recorder.tasks[i].ended;
 	}
-	assert_string_equal(recorder.lost_cause, "");
 	assert_int_equal(recorder.forks, 308);
 	assert_int_equal(recorder.task_count, 309);
 	assert_int_equal(execs, 151);
@@ -306,7 +317,7 @@ static void every_thread_has_its_own_time(void **state)
 {
 	(void)state;
 	char *command[] = {tree_path, "300", "30", NULL};
-	record(command);
+	record_all(command);
 	uint64_t *sampled_ns = calloc(recorder.task_count, sizeof *sampled_ns), all_ns = 0, clock_ns = 0;
 	for (size_t i = 0; i < recorder.sample_count; i++)
 		if (recorder.samples[i].thread) /* else what no event saw of any */
