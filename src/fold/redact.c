@@ -1,5 +1,5 @@
-/* redact.c: the patterns of secrets in command lines, and a scanner that makes one pass over the words. What only
- * specific programs take as a secret is in redact.def.
+/* redact.c: the patterns of secrets in command lines, and a scanner that makes one pass over the words. redact.def
+ * lists the secrets of specific programs.
  *
  * A word is an option, an assignment, a header or a text. A text with blanks is treated as a shell line, so that the
  * argument of `sh -c` is redacted too; its words may be shell lines again. A value in such a line that the shell has

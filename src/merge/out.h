@@ -23,7 +23,7 @@ struct sonde_merge_keys {
 	struct sonde_buf key; /* the key to look up */
 };
 
-/* What is known about an address. */
+/* A symbol of an address, and the input that it is from. */
 struct sonde_merge_symbol {
 	uint32_t module;
 	uint32_t input; /* index + 1 */

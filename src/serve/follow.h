@@ -14,10 +14,10 @@
 
 struct sonde_follow {
 	struct sonde_session **session; /* where the owner keeps the session */
-	int is_live;                    /* it may grow; otherwise nothing here ever changes */
+	int is_live;                    /* the recording may grow; otherwise nothing here ever changes */
 	_Atomic uint64_t revision;      /* increases whenever it has grown */
 	_Atomic uint64_t file_b;        /* file size at the last read */
-	char ended[512];                /* message about how it ended; "" = it has not */
+	char ended[512];                /* message about how the recording ended; "" = it has not */
 };
 
 /* Reads new data: 1 = there was some, 0, or a negative errno with a message: then the session is unchanged. */

@@ -1,9 +1,9 @@
 /* index.h: the functions, inlined functions, files and lines of all addresses in a module's parsed units.
  *
  * Flat arrays that refer to each other by index, so that an index can be written to and read from a cache file
- * unchanged. The list of units tells where the DWARF is; segments are what has been read of it: address ranges of one
- * compile unit each, disjoint and sorted. Within a segment, each span covers from its offset up to the next span. A
- * span's node is the innermost inlined function; its parents lead up to the machine function.
+ * unchanged. The list of units says where the DWARF is. The segments hold the DWARF that has been read: each is an
+ * address range of one compile unit; they are disjoint and sorted. Within a segment, each span covers from its offset
+ * up to the next span. A span's node is the innermost inlined function; its parents lead up to the machine function.
  */
 #ifndef SONDE_SYMBOL_INDEX_H
 #define SONDE_SYMBOL_INDEX_H
@@ -45,7 +45,7 @@ struct sonde_index_unit {
 	uint64_t size_b; /* size of all its entries */
 };
 
-/* Sizes of the arrays when the index was loaded: what comes after them is new. */
+/* Sizes of the arrays when the index was loaded: later elements are new. */
 struct sonde_index_mark {
 	uint32_t node;
 	uint32_t reserved;

@@ -81,7 +81,8 @@ static inline int heap_record_passes(size_t size_b)
 	return 1;
 }
 
-/* Pages of one region have different hashes, and regions that are a multiple of its size apart do not collide. */
+/* The hash of a block's page. Pages of one region have different hashes, and regions that lie a multiple of their size
+ * apart do not collide. */
 static inline uint32_t heap_record_page(const void *block)
 {
 	uint64_t page = (uint64_t)(uintptr_t)block >> HEAP_PAGE_BITS;
@@ -98,7 +99,7 @@ static inline int heap_record_may_end(const void *block)
 /* From now on heap_record_may_end() is true for this block. */
 void heap_record_mark(const void *block);
 
-/* From now on it is true for all blocks, as at the start, or only for marked ones. */
+/* From now on heap_record_may_end() is true for all blocks, as at the start, or only for marked ones. */
 static inline void heap_record_look(int at_all)
 {
 	atomic_store_explicit(&heap_none, at_all ? HEAP_NEVER : 0, memory_order_relaxed);
@@ -143,13 +144,13 @@ void heap_names_begin(void);
 
 /* Finds the real functions that map memory. */
 void heap_maps_ask(void);
-/* Finds the objects whose mappings do not count as the program's; nothing is recorded before that. Not before other
+/* Finds the objects whose mappings do not count as the program's; nothing is recorded before that. Call it after other
  * objects are initialised: a sanitizer's dl_iterate_phdr() cannot be called earlier. */
 void heap_maps_begin(void *real_malloc);
 
 /* --- heap/operators.c ------------------------------------------------------------------------------------------ */
 
-/* Finds the operators that serve all objects. Only while nothing but the objects of program startup is loaded. */
+/* Finds the operators that serve all objects. Call it while only the objects of program startup are loaded. */
 void heap_operators_begin(void);
 /* To be called before and after a call of dlclose(). */
 void heap_operators_close(void);

@@ -1,5 +1,5 @@
-/* operators.c: hooks of C++ operators new and delete, for allocators with operators of their own; most call malloc and
- * free, and what those hooks have recorded is not recorded again.
+/* operators.c: hooks of C++ operators new and delete, for allocators with operators of their own. Most operators call
+ * malloc and free; a block that those hooks have recorded is not recorded again.
  *
  * The operators that a program would call depend on the caller. Operators found after our object at program start serve
  * all callers, and are never unloaded. If there are none, as in C programs, each object loaded later, such as an

@@ -10,7 +10,8 @@
 
 #include "runtime/runtime.h"
 
-/* On a page that reads as zeros in a forked child. So the child finds state NEW and makes its own connection. */
+/* Lies on a page that reads as zeros in a forked child, so that the child finds state NEW and makes its own
+ * connection. */
 struct inject_link {
 	struct sonde_process process;
 	int code; /* of the last attempt */

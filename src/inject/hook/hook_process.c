@@ -1,7 +1,7 @@
 /* hook_process.c: whether this process is recorded, from when, and until when.
  *
- * A process that must no longer be recorded reports that to the recorder, with the time: what its other threads still
- * write, until their chunks are full, is incomplete and is not read.
+ * A process that must no longer be recorded reports that to the recorder, with the time. Its other threads may still
+ * write until their chunks are full; these later records are incomplete and are not read.
  */
 #include <linux/futex.h>
 #include <sys/prctl.h>

@@ -1,5 +1,5 @@
-/* sandbox.h: no system call of ours after a program has sandboxed itself with seccomp: hook/sandbox.c, linked into each
- * injected object separately. If several are loaded, their wrappers form a chain.
+/* sandbox.h: prevents system calls of ours after a program has sandboxed itself with seccomp: hook/sandbox.c, linked
+ * into each injected object separately. If several are loaded, their wrappers form a chain.
  */
 #ifndef SONDE_INJECT_HOOK_SANDBOX_H
 #define SONDE_INJECT_HOOK_SANDBOX_H
@@ -29,7 +29,7 @@ int inject_sandbox_is_childs(void);
 /* True if more filters were inherited than the recorder has itself. */
 int inject_sandbox_is_inherited(uint64_t recorders);
 
-/* The reason: 0 = a filter, 1 = no cycle counter. */
+/* The reason for that: 0 = a filter, 1 = no cycle counter. */
 int inject_sandbox_reason(void);
 
 /* Implemented by an object that records futex waits: syscall() passes such calls to it, and it forwards them. NULL in

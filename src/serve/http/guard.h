@@ -1,8 +1,8 @@
 /* guard.h: checks which host name a request uses for us, and its token.
  *
- * A foreign page can make a browser send requests to this machine, even under a name of its own that suddenly resolves
- * to it (DNS rebinding). The request's Host header reveals that name: only requests to names that we were bound to are
- * answered.
+ * A foreign page can make a browser send requests to this machine, even under the page's own host name, if that name
+ * suddenly resolves to this machine (DNS rebinding). The request's Host header reveals that name: only requests to
+ * names that we were bound to are answered.
  */
 #ifndef SONDE_SERVE_HTTP_GUARD_H
 #define SONDE_SERVE_HTTP_GUARD_H

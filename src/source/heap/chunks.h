@@ -53,7 +53,7 @@ uint64_t sonde_heap_chunks_mean_b(const struct sonde_heap_chunks *chunks);
 const struct sonde_heap_live *sonde_heap_chunks_live(const struct sonde_heap_chunks *chunks);
 /* Why recording stopped: a negative errno; 0 = it did not. */
 int sonde_heap_chunks_error(const struct sonde_heap_chunks *chunks);
-/* Records that a leak scan took place and was reported, or why it could not (otherwise NULL). */
+/* Notes that a leak scan was made and reported (`why` NULL), or why it was not possible. */
 void sonde_heap_chunks_looked(struct sonde_heap_chunks *chunks, const char *why);
 /* The process has exited. Without a leak scan, reports the live blocks of every site, with unknown reachability. */
 void sonde_heap_chunks_close(struct sonde_heap_chunks *chunks);

@@ -4,8 +4,8 @@
  * part ends and the rest stays, at the same site. Reserved ranges are tracked too, because mprotect() turns a range
  * into memory only if the program had reserved it; it is called on other memory as well.
  *
- * An UNMAP record is written before the call. What the call removed is remembered per thread until that thread's next
- * UNMAP record: it may turn out that nothing was removed (KEPT), or that it was moved (MOVED).
+ * An UNMAP record is written before the call. The removed range is remembered per thread until that thread's next UNMAP
+ * record: it may turn out that nothing was removed (KEPT), or that the range was moved (MOVED).
  */
 #include "source/heap/mappings.h"
 

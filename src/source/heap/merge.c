@@ -1,7 +1,7 @@
 /* merge.c: one queue per thread; the earliest is read until another one is earlier (heap/merge.h).
  *
- * If the next record of another thread is so close that the order of their timestamps may differ from the order of
- * events, records are compared. Otherwise, and in single-threaded programs, they are only decoded.
+ * If the next record of another thread is so close in time that the order of timestamps may differ from the order of
+ * events, the two records are compared. Otherwise, and in single-threaded programs, records are only decoded.
  */
 #include "source/heap/merge.h"
 

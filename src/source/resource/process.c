@@ -2,8 +2,8 @@
  *
  * A descriptor refers to the process itself, not its pid: after the process has exited, reads fail (ESRCH), even if the
  * pid is reused. Without kept descriptors, the process's start time must be unchanged. stat counts CPU time in ticks of
- * 10 ms, too coarse for an interval of 100 ms: the process's CPU clock has the sum to the ns, and the ticks are used
- * only to divide it. RSS comes from stat as well, which has the same number as statm.
+ * 10 ms, too coarse for an interval of 100 ms: the process's CPU clock has the sum to the ns, and the ticks only serve
+ * to divide it into user and system time. RSS comes from stat as well, which has the same number as statm.
  *
  * Context switches of a whole process are available only from wait4(2): status has those of its main thread. For a
  * process with several threads they are summed over its tasks; for one that exits, the last reading counts.

@@ -3,9 +3,9 @@
  * A round reads all processes of the tree (resource/rows.h) and the machine (resource/machine.h): each --interval, by a
  * timer set to absolute times of CLOCK_MONOTONIC, first when the command starts and last when the recording ends. The
  * command is also read when it has died and has not been waited for: then its CPU time and faults are final. All rounds
- * take at most 0.2 % of a CPU: if they would take more, the next round is delayed until they do not, and the SOURCE
- * record states the rate that was achieved. Every half second a round includes details and most machine data: caches
- * are then cold, and everything costs three times as much as in a loop.
+ * together take at most 0.2 % of a CPU: a round that would exceed this share is delayed, and the SOURCE record states
+ * the rate that was achieved. Every half second a round includes details and most machine data: caches are cold by
+ * then, so each reading costs three times as much as in a loop.
  *
  * Without perf events, processes are found here (resource/tree.h), and end when they are found to have exited.
  * Processes that start and exit between two rounds appear only in their parents' counts of waited-for children.

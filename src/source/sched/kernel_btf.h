@@ -12,7 +12,7 @@ struct sonde_btf_place {
 	const char *member; /* NULL = the type itself */
 };
 
-/* What to find, with the alternative names that kernels use for it, and the result. */
+/* A lookup of a type or member under the names that different kernels use, and its result. */
 struct sonde_btf_wish {
 	struct sonde_btf_place places[2]; /* the second one may be empty */
 	uint32_t id;                      /* id of the type; 0 = not found */

@@ -35,7 +35,7 @@ uint64_t sonde_sched_bpf_take_lost(struct sonde_sched_bpf *bpf);
 /* Tasks that could not be followed since the last call. */
 uint64_t sonde_sched_bpf_take_missed(struct sonde_sched_bpf *bpf);
 
-/* True if wakers can be told from interrupts. */
+/* True if this kernel can tell a waker from an interrupt. */
 int sonde_sched_bpf_knows_wakers(const struct sonde_sched_bpf *bpf);
 
 #endif

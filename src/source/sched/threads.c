@@ -1,14 +1,14 @@
 /* threads.c: the threads source: run time and runnable time of each thread, polled from /proc.
  *
  * Context-switch records only distinguish time on a CPU from time off it; these readings show for how much of its time
- * off CPU a thread was runnable after a wakeup. Without such records, the readings are all there is, and the counts of
+ * off CPU a thread was runnable after a wakeup. Without such records, the readings are the only data, and the counts of
  * switches are read, too.
  *
  * A round starts whenever the recorder is awake and 100 ms have passed (10 ms at first). Threads are listed again where
  * their number has changed, and read one after another, for a millisecond at most per drain. A pause of 500 times the
- * CPU time used follows. So the source takes 0.2 % of a CPU for any number of threads, and a round of 10,000 takes some
- * 20 s. Readers subtract what threads did before the recording: the first value of an older thread, whenever it was
- * found, is its total at that time; a later thread has a first value of 0 at its start.
+ * CPU time used follows. So the source takes 0.2 % of a CPU for any number of threads, and a round over 10,000 threads
+ * takes some 20 s. Readers subtract the time that threads used before the recording: the first value of an older thread
+ * is its total when it was found; a thread that starts later has a first value of 0 at its start.
  *
  * A thread is registered in the recording only after a while: by then a source that knows its exact start or end has
  * reported it. When attaching, the existing threads are registered at once, with a reading.

@@ -1,11 +1,11 @@
 /* hotspot.c: steps through the frames of a Java VM on x86-64.
  *
  * A compiled method that has made a call is unwound by its frame size alone: the return address is at the end of the
- * frame, the caller's frame pointer below it. The frame in which the thread stopped may be incomplete. Whether it is
- * follows from the method's instructions: those at the entry, which push the frame, and those that leave it. Code
- * without a frame of its own (adapters, vtable stubs, routines like arraycopy) must have a return address on top of the
- * stack that follows a call; a routine with a frame is recognised by the call that leads into it. An interpreter frame
- * must contain a method and one of its bytecodes. A frame that fails its check ends the stack.
+ * frame, the caller's frame pointer below it. The frame in which the thread stopped may be incomplete. The method's
+ * instructions tell whether it is incomplete: those at the entry push the frame, those at an exit pop it. Code without
+ * a frame of its own (adapters, vtable stubs, routines like arraycopy) must have a return address on top of the stack
+ * that follows a call; a routine with a frame is recognised by the call that leads into it. An interpreter frame must
+ * contain a method and one of its bytecodes. A frame that fails its check ends the stack.
  */
 #include "source/stack/hotspot.h"
 

@@ -1,5 +1,5 @@
-/* interposed.h: the code of processes with injected hooks: provides the call-frame tables with which hooks walk stacks,
- * and interns the stacks that hooks report. One thread.
+/* interposed.h: provides the call-frame tables with which injected hooks walk stacks, and interns the stacks that hooks
+ * report. One thread.
  */
 #ifndef SONDE_SOURCE_TARGET_INTERPOSED_H
 #define SONDE_SOURCE_TARGET_INTERPOSED_H

@@ -2,8 +2,9 @@
  *
  * The memory is allocated before the target may touch it (a full /dev/shm would be SIGBUS in the target) and sealed
  * against truncation (which would be SIGBUS here). A pool starts small and doubles while the target needs more and the
- * budget allows. A process waits for its pool at startup, so where many processes start, the next pool is created in
- * advance (most of a millisecond, which the kernel spends clearing memory). A pool is never reused for another process.
+ * budget allows. A process waits for its pool at startup. So where many processes start, the next pool is created in
+ * advance; creating one takes most of a millisecond, which the kernel spends on clearing memory. A pool is never reused
+ * for another process.
  */
 #include "source/target/pool.h"
 

@@ -16,7 +16,7 @@
 
 struct sonde_pool;
 
-/* The chunks that all pools of a session use, and may use. */
+/* The number of chunks that all pools of a session use together, and its limit. */
 struct sonde_pool_budget {
 	uint32_t used;
 	uint32_t cap;

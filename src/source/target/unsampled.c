@@ -1,7 +1,7 @@
 /* unsampled.c: walks the process tree through /proc/PID/task/TID/children.
  *
- * Only tasks that have run for several ticks are examined, so that most processes cost one small file. Orphans leave
- * the tree and are not seen.
+ * Only tasks that have run for several ticks are examined, so that most processes cost the reading of one small file.
+ * Orphans leave the tree and are not seen.
  */
 #include "source/target/unsampled.h"
 

@@ -1,10 +1,11 @@
-/* blocked_budget.c: limits polling to 0.5 % of a CPU, plus 10 ms at once for much data that is read for the first time
+/* blocked_budget.c: limits polling to 0.5 % of a CPU, plus a credit of 10 ms for data that is read for the first time
  * (wait/blocked_budget.h).
  *
  * Rounds become rarer, up to a limit, before fewer threads are polled in each: a wake-up costs as much as several
- * polls. Its cost is what the recorder uses between rounds; but that includes work of other sources, which they would
- * have done later anyway. The lower quartile is the part that occurs each time. Tables that are read once, and stacks
- * in a program not seen before, cost a hundred times as much as others: they do not predict the cost of the next poll.
+ * polls. The cost of a wake-up is estimated from the CPU time that the recorder uses between rounds. That time includes
+ * work that other sources would have done later anyway, so the estimate is its lower quartile: the part that occurs
+ * each time. A poll that reads a table for the first time, or a stack of a new program, costs a hundred times as much
+ * as others and does not predict the cost of the next poll.
  */
 #include "source/wait/blocked_budget.h"
 

@@ -21,7 +21,7 @@ struct sonde_wait_process_options {
 	const struct sonde_channel *channel;
 	pid_t pid;
 	uint32_t clock;   /* enum sonde_ring_clock of its words */
-	uint64_t time_ns; /* a time at which it is known to be that process */
+	uint64_t time_ns; /* a time at which `pid` belonged to that process */
 };
 
 /* -ENOMEM. */

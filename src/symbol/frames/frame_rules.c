@@ -4,9 +4,9 @@
  * `ret`, to code that has table rows, or to code whose rules are known. At the `ret` the return address is at rsp, and
  * rbp is the caller's. Going backwards over one instruction, both values are rewritten in terms of the registers before
  * it (Dijkstra's weakest precondition): before `pop %rbx` the return address is 8 bytes further up; before `mov
- * 64(%rsp), %rsp` it is where memory says; before `mov %rsp, %r11` it is relative to rsp instead of r11. Where paths
- * join, their values must agree. This repeats until nothing changes; a value only moves from OPEN to known to UNKNOWN,
- * so the iteration terminates.
+ * 64(%rsp), %rsp` its location depends on the word at 64(%rsp); before `mov %rsp, %r11` it is relative to rsp instead
+ * of r11. Where paths join, their values must agree. This repeats until nothing changes; a value only moves from OPEN
+ * to known to UNKNOWN, so the iteration terminates.
  *
  * Function starts, which stripped libraries do not provide, need not be known, and code before the instruction, such as
  * stack realignment, does not matter. Assumptions: stack memory that a rule reads is not written through other
