@@ -23,7 +23,7 @@ enum {
 	ATTACHED = 1,
 	NEXT = 2,
 	CLUSTER = 4,
-	WHOLE = 8,    /* a value without the separator is one, too */
+	WHOLE = 8,    /* a value without the separator is a secret, too */
 	LOGIN = 16,   /* of user:password@host */
 	SETTING = 32, /* the word after a name that says so: set a_token X */
 	FEWER = 64,   /* FROM(N) starts a word earlier */

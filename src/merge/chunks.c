@@ -18,7 +18,7 @@
 #include "util/error.h"
 
 #define BATCH 1024u        /* events */
-#define NO_SITE UINT32_MAX /* site of zones whose site is lost; not 0, because it begins a zone */
+#define NO_SITE UINT32_MAX /* site of zones whose site is lost; not 0, which would end a zone */
 
 /* --- copying ----------------------------------------------------------------------------------------------------- */
 

@@ -34,7 +34,7 @@ static int is_merged_key(const char *key)
 	return !strncmp(key, "merged.", 7);
 }
 
-/* Facts of the merge have no dot in WHAT; keys of the recording have one. */
+/* Takes a fact of the merge: its key has no dot, unlike the keys of the recording. */
 static void take_fact(struct sonde_merge_part *part, const char *what, const char *value)
 {
 	uint64_t number = strtoull(value, NULL, 10);

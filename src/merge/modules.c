@@ -62,7 +62,7 @@ static size_t bytes_of(const char *hex, uint8_t *bytes, size_t most)
 	return count;
 }
 
-/* Adds to a module's key what identifies it apart from its path. */
+/* Builds the key that identifies a module. */
 static void key_put(struct sonde_merge_out *out, size_t index, const struct sonde_module *module, uint32_t process)
 {
 	const struct sonde_merge_input *input = &out->inputs->input[index];

@@ -401,9 +401,9 @@ static struct sonde_thread *zone_enter(struct sonde_ring_pool **pool, int *insid
 
 #define GIVEN_BACK 1u /* not an address of a word */
 
-/* Returns a reservation, or the slot if it must be filled in place because the drainer waits for it. Handlers return
- * everything that they do not fill, so that happens only if one has stored words after it or switched to another
- * chunk. */
+/* Gives a reserved slot back and returns GIVEN_BACK. Returns the slot if it must be filled in place, because the
+ * drainer waits for it: a handler has then stored words after it or switched to another chunk. Handlers give back all
+ * slots that they do not fill. */
 static uint64_t slot_kept(uint64_t slot, uint64_t size_b)
 {
 	uint64_t after = slot + size_b;
@@ -412,8 +412,8 @@ static uint64_t slot_kept(uint64_t slot, uint64_t size_b)
 	return back ? GIVEN_BACK : slot;
 }
 
-/* False past the end of a chunk, in no chunk, or in a chunk of an earlier recording. A slot that is no word no longer
- * counts among those that zone_store() found beyond the end. */
+/* False past the end of a chunk, in no chunk, or in a chunk of an earlier recording. Such a slot is subtracted from the
+ * slots that zone_store() found beyond the end. */
 static int slot_is_word(struct sonde_thread *thread, const struct sonde_ring_pool *pool, uint64_t slot)
 {
 	if (slot % 8)

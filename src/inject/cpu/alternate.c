@@ -30,7 +30,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define HANDLER_B 2048ul /* stack used in the first tick, which connects */
-#define OURS_B 262144ul  /* also for the program's handlers; only what is used takes memory */
+#define OURS_B 262144ul  /* also for the program's handlers; only used pages take memory */
 #define WORD_BITS 64u
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51

@@ -27,7 +27,7 @@
 #define LIBRARYS (UINT64_C(3) << 31)              /* signals 32 and 33, reserved by the C library */
 #define OURS (UINT64_C(1) << (INJECT_SIGNAL - 1)) /* as a kernel signal set */
 
-/* Signal sets, whose first word is the kernel's: not by functions that a sanitizer may replace. */
+/* Signal sets, whose first word is the kernel's, are accessed without functions that a sanitizer may replace. */
 static int has_ours(const sigset_t *set)
 {
 	uint64_t word;

@@ -238,7 +238,7 @@ static uint32_t row_number(uint64_t packed)
 	return number;
 }
 
-/* Also if a thread was interrupted by siglongjmp while adding the same rule. */
+/* Stores a rule, even if siglongjmp interrupted a thread that was adding the same one. */
 static void keep(uint64_t pc, uint64_t packed)
 {
 	uint32_t row = row_number(packed);

@@ -74,7 +74,7 @@ static void work_known(void)
 	}
 }
 
-/* What one event counts of the known work. */
+/* Counts the known work with one event. */
 static int count_known(uint64_t config, struct sonde_flop_reading *out)
 {
 	int fd = open_event(config, 0, 0);

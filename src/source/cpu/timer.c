@@ -158,8 +158,8 @@ static void keep_row(struct sonde_source_run *run, struct sonde_timer_process *p
 		run->sampled_ns += row->weight_ns;
 }
 
-/* Writes the CPU time of a process that no sample stands for: of threads that were never seen, or ended before they
- * found room. */
+/* Writes the CPU time of a process that no sample stands for: that of threads that were never seen, or that ended
+ * before they found room in a ring. */
 static void write_unseen(struct sonde_source_run *run, struct sonde_timer_process *process)
 {
 	struct row remainder = {.time_ns = sonde_clock_now_ns(),
@@ -455,7 +455,7 @@ static int timer_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 	return sonde_recorder_error(run->recorder);
 }
 
-/* Explains what could not be seen, and why. */
+/* Explains what could not be recorded, and why. */
 static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
 {
 	struct sonde_cpu_account since = sonde_cpu_account_since(&run->account);

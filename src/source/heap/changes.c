@@ -217,7 +217,8 @@ static inline void take(struct sonde_heap_chunks *chunks, struct filling *fillin
 		filling->last_begun = 0;
 }
 
-/* A block that ends before any other event needs no entry in the table. 0 if this is not one. */
+/* Takes a block whose end is the very next change: it needs no entry in the table. 0 if the two changes are not such a
+ * pair. */
 static inline int take_both(struct sonde_heap_chunks *chunks, struct filling *filling,
 			    const struct sonde_heap_change *begins, const struct sonde_heap_change *ends)
 {
@@ -240,7 +241,7 @@ static inline int take_both(struct sonde_heap_chunks *chunks, struct filling *fi
 	return 1;
 }
 
-/* Prefetches the memory that one of the next changes needs, and what the memory of a nearer one points to. */
+/* Prefetches the memory that a coming change needs, and the memory to which that of a nearer change points. */
 static inline void expect(const struct sonde_heap_chunks *chunks, const struct sonde_heap_change *changes, size_t count)
 {
 	const struct sonde_heap_live *live = &chunks->live;

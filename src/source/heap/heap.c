@@ -426,7 +426,7 @@ static size_t write_left(const struct sonde_source_run *run, char *out, size_t o
 	return used < out_b ? used : out_b - 1;
 }
 
-/* What was not recorded, and why; "" = nothing. */
+/* Writes what was not recorded, and why; "" = everything was. */
 static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
 {
 	out[0] = '\0';

@@ -75,7 +75,7 @@ static int look(const struct sonde_heap_leaks *leaks, const struct sonde_heap_re
 
 /* --- reporting --------------------------------------------------------------------------------------------------- */
 
-/* What makes the result inexact; "" = nothing. */
+/* Writes why the result is inexact; "" = it is exact. */
 static void write_detail(const struct sonde_heap_leaks *leaks, char *out, size_t out_b)
 {
 	size_t running = leaks->threads->running;

@@ -48,7 +48,7 @@ static void set(struct sonde_resources *out, enum sonde_resource resource, uint6
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-/* What could not be opened only for lack of descriptors has neither exited nor is forbidden. */
+/* Notes a lack of descriptors: then a failure does not mean that the process has exited or forbids reading. */
 static int opened(struct sonde_resources_process *process, int fd)
 {
 	process->missing_files |= fd < 0 && sonde_files_lack(errno);
@@ -73,8 +73,8 @@ static size_t read_file(struct sonde_resources_process *process, int fd, const c
 	return got > 0 ? (size_t)got : 0;
 }
 
-/* The same for a file that may be longer than `space`, where it is read if it fits: the supplementary groups in status
- * take up to 700 KB. NULL = not readable. To be freed unless it is `space`. */
+/* Like read_file(), for a file that may be longer than `space`: the supplementary groups in status take up to 700 KB.
+ * Returns `space` if the file fits, else memory that the caller frees; NULL = not readable. */
 static char *read_long(struct sonde_resources_process *process, int fd, const char *name, char *space, size_t space_b)
 {
 	char *text = NULL;

@@ -57,7 +57,7 @@ static void *map_lazy(size_t size_b)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Has the kernel clear chunks up to `to` on our time, not the target's. An old kernel leaves it to the target. */
+/* Has the kernel clear chunks up to `to` on our time, not the target's. On an old kernel, it happens in the target. */
 static void populate(struct sonde_pool *pool, uint32_t to)
 {
 	uint32_t from = pool->populated;

@@ -196,7 +196,7 @@ static void lose(struct sonde_source_run *run, const char *cause, uint64_t count
 		sonde_recorder_lost(run->recorder, &loss);
 }
 
-/* What was not seen; returns the number of bytes. */
+/* Writes what could not be polled; returns the number of bytes. */
 static size_t say_limits(const struct sonde_source_run *run, char *out, size_t out_b)
 {
 	size_t at = 0;

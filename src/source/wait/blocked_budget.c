@@ -16,8 +16,8 @@
 #define CREDIT_PARTS 10u /* 1/CREDIT_PARTS of the remaining credit is spent at once */
 #define WAKE_NS 100000u  /* initial estimate of a wake-up: caches are cold */
 #define WAKE_LEAST_NS 5000u
-#define WAKE_MOST_NS 250000u /* more is the work of other sources */
-#define WAKE_PARTS 64u       /* of the estimate: one is a step up, three a step down: the lower quartile */
+#define WAKE_MOST_NS 250000u /* time beyond it is other sources' work */
+#define WAKE_PARTS 64u       /* of the estimate: steps of one up and three down lead to the lower quartile */
 #define LOOK_NS 15000u       /* initial estimate of a poll */
 
 void sonde_blocked_budget_init(struct sonde_blocked_budget *budget, uint64_t now_ns)
@@ -34,7 +34,8 @@ static uint64_t period_of(const struct sonde_blocked_budget *budget, size_t thre
 						   : period_ns;
 }
 
-/* The CPU time available for polls now: what the period earns plus a part of the credit, less what listing used. */
+/* The CPU time available for polls now: the period's share plus a part of the credit, less the time used for
+ * listing. */
 static uint64_t afford_ns(const struct sonde_blocked_budget *budget, uint64_t period_ns, uint64_t spent_ns)
 {
 	uint64_t credit_ns = budget->debt_ns < CREDIT_NS ? CREDIT_NS - budget->debt_ns : 0;

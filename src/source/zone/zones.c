@@ -73,7 +73,7 @@ static int zones_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 	return sonde_recorder_error(run->context.recorder);
 }
 
-/* What could not be recorded, and why. */
+/* Writes what could not be recorded, and why. */
 static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
 {
 	int used = 0;
