@@ -224,7 +224,7 @@ static void put_text(struct scan *scan, const char *text, size_t len)
 
 static void scan_word(struct scan *scan, const char *word, size_t len, int depth);
 
-/* What follows belongs to no known program. */
+/* Ends a command: the following words belong to no known program. */
 static void end_command(struct scan *scan)
 {
 	scan->program = scan->subcommand = NULL;

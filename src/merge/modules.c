@@ -112,7 +112,7 @@ static int same_symbol(const void *context, uint32_t id)
 	return row->module == requested->module && row->address == requested->address;
 }
 
-/* True if the record has more information than what is already written, since readers use the last one. Negative: out
+/* True if the record has more information than the one already written, since readers use the last one. Negative: out
  * of memory. */
 static int is_better(struct sonde_merge_out *out, struct sonde_merge_symbol symbol)
 {

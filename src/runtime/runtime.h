@@ -28,7 +28,7 @@
 #endif
 
 enum sonde_process_state {
-	SONDE_PROCESS_NEW = 0, /* also what a forked child reads */
+	SONDE_PROCESS_NEW = 0, /* a forked child reads this, too */
 	SONDE_PROCESS_SETUP,   /* one thread connects; the others wait */
 	SONDE_PROCESS_ON,
 	SONDE_PROCESS_PAUSED,
@@ -194,8 +194,8 @@ struct sonde_event *sonde_event_reserve(struct sonde_thread *thread, struct sond
 void sonde_event_publish(struct sonde_event *event, const struct sonde_event *head);
 /* The current time in the pool's clock. */
 uint64_t sonde_event_time(const struct sonde_ring_pool *pool);
-/* Sends an event whose struct of fixed_b bytes begins with `head`, followed by `more`. Returns what the public
- * functions return. */
+/* Sends an event whose struct of fixed_b bytes begins with `head`, followed by `more`. Returns a result of the public
+ * functions. */
 int sonde_event_send(struct sonde_event *head, size_t fixed_b, const void *more, size_t more_b);
 
 /* --- self.c -------------------------------------------------------------------------------------------------------*/
@@ -204,7 +204,7 @@ int sonde_event_send(struct sonde_event *head, size_t fixed_b, const void *more,
  * the drain thread; 0 or an enum sonde_code. */
 int sonde_self_start(struct sonde_process *process, const char *path, int may_number,
 		     const struct sonde_options *options);
-/* Drains what is left and closes the file. */
+/* Drains the remaining data and closes the file. */
 int sonde_self_stop(void);
 void sonde_self_forget(void);
 int sonde_self_ask(const struct sonde_link_query *query, struct sonde_link_answer *out);

@@ -199,7 +199,7 @@ static uint64_t words_beyond(const struct sonde_thread *thread, uint64_t cursor)
 	return cursor > thread->zones.end ? (cursor - thread->zones.end) / 8 : 0;
 }
 
-/* A new recording has a new or reused pool: what belonged to the old one stays there. */
+/* A new recording has a new or reused pool: chunks and words of the old one stay there. */
 static void pool_changed(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint32_t recording)
 {
 	uint32_t tid = thread->tid;
@@ -340,7 +340,7 @@ static void zone_word(struct sonde_thread *thread, struct sonde_ring_pool *pool,
 		__atomic_store_n(&thread->hot.limit, 0, __ATOMIC_RELAXED);
 }
 
-/* Stores ends that handlers left behind, in order: they are older than what comes next. */
+/* Stores ends that handlers left behind, in order: they are older than the next event. */
 static void late_store(struct sonde_thread *thread)
 {
 	uint32_t stored = 0;

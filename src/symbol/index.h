@@ -96,7 +96,7 @@ int sonde_index_merge(struct sonde_index *index, const struct sonde_index *unit,
 void sonde_index_sort(struct sonde_index *index);
 
 /* The cache file of a build-id. Loading checks every reference; on -ENOENT and -EBADMSG the index is empty. Storing
- * merges what another process has stored since loading; above 32 MB only what was read since loading is kept. */
+ * merges data that another process has stored since loading; above 32 MB only data read since loading is kept. */
 int sonde_index_load(struct sonde_index *out, const uint8_t *build_id, size_t build_id_b);
 int sonde_index_store(struct sonde_index *index, const uint8_t *build_id, size_t build_id_b);
 

@@ -62,7 +62,8 @@ const struct sonde_name_entry *sonde_name_table_find(const struct sonde_name_tab
 /* The name of an entry; "" if the file is damaged. */
 const char *sonde_name_table_text(const struct sonde_name_table *table, const struct sonde_name_entry *entry);
 
-/* The cache file; `source` identifies what a file of this name was made from: a different one is -ENOENT. */
+/* The cache file. `source` identifies the data from which a file of this name was made: a different source is
+ * -ENOENT. */
 int sonde_name_table_load(struct sonde_name_table *out, const struct sonde_cache_key *key, uint64_t source);
 int sonde_name_table_store(const struct sonde_name_table *table, const struct sonde_cache_key *key, uint64_t source);
 

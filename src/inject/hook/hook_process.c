@@ -59,7 +59,7 @@ void hook_process_record(enum sonde_link_reason reason)
 	inject_calls_end();
 }
 
-/* Also called in a child of vfork(), which shares its parent's memory. */
+/* This function is also called in a child of vfork(), which shares its parent's memory. */
 void inject_executes_hidden(const char *name)
 {
 	struct sonde_link_leave message = {.time = 0};

@@ -328,8 +328,8 @@ static void on_thread_end(void *data)
 	inject_calls_end();
 }
 
-/* Not in a hook: the C library may take a lock. Values of the first keys are stored in a thread's control block; for
- * later keys glibc allocates memory. */
+/* Must not run in a hook, because the C library may take a lock. Values of the first keys are stored in a thread's
+ * control block; for later keys glibc allocates memory. */
 __attribute__((constructor)) static void make_key(void)
 {
 	if (!pthread_key_create || !pthread_setspecific)

@@ -44,7 +44,7 @@ __attribute__((weak, visibility("hidden"))) void inject_sandbox_entering(void);
 long inject_sandbox_next(long number, long a, long b, long c, long d, long e, long f);
 
 /* Implemented by objects that need it; NULL in the others. The first informs the recorder, while that is still allowed;
- * the second, when no thread makes system calls of ours any more, undoes whatever would cause one (timers). */
+ * the second runs when no thread makes system calls of ours any more, and removes the timers that would cause one. */
 __attribute__((weak, visibility("hidden"))) void inject_leave(void);
 __attribute__((weak, visibility("hidden"))) void inject_left(void);
 

@@ -48,7 +48,7 @@ void sonde_thread_clocks_settle(struct sonde_thread_clocks *clocks);
 void sonde_thread_clocks_set(struct sonde_thread_clocks *clocks, pid_t tid, uint64_t ran_ns, uint64_t time_ns);
 uint64_t sonde_thread_clocks_read(pid_t tid); /* how long a thread has run since its creation; 0 = unknown */
 
-/* What to write for a sample: in total never more than the thread ran. */
+/* The CPU time to write for a sample: in total never more than the thread ran. */
 struct sonde_thread_share {
 	uint64_t weight_ns;
 	uint64_t lost_ns; /* time before the sample that belongs to no stack */

@@ -90,7 +90,7 @@ static void thin_marks(struct sonde_heap_chunks *chunks)
 	chunks->summary.time_every *= 2;
 }
 
-/* Which times are written is decided when the chunk is complete and its event rate is known. */
+/* Adds a mark. The times to write are chosen when the chunk is complete and its event rate is known. */
 static void put_mark(struct sonde_heap_chunks *chunks)
 {
 	if (!chunks->columns.rows)

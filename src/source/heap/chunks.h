@@ -39,7 +39,7 @@ int sonde_heap_chunks_is_alive(const struct sonde_heap_chunks *chunks, uint64_t 
 /* From now on every event gets its exact time, to be compared with the zones of the process. */
 int sonde_heap_chunks_exact_times(struct sonde_heap_chunks *chunks);
 
-/* Writes what is pending. */
+/* Writes pending changes. */
 int sonde_heap_chunks_flush(struct sonde_heap_chunks *chunks);
 /* The time of the last event; 0 = none yet. */
 uint64_t sonde_heap_chunks_last_ns(const struct sonde_heap_chunks *chunks);

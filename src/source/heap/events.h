@@ -20,7 +20,7 @@ void sonde_heap_events_name(struct sonde_heap_events *events, uint32_t site, con
  * event's site is the process's number for it, its time is in ns. */
 void sonde_heap_events_add(struct sonde_heap_events *events, uint64_t serial, uint32_t thread,
 			   const struct sonde_event_block *event);
-/* That thread writes no further events. */
+/* The thread writes no further events. */
 void sonde_heap_events_thread_end(struct sonde_heap_events *events, uint64_t serial);
 /* Writes the events up to a time that had passed before the rings of the process were read. */
 void sonde_heap_events_run(struct sonde_heap_events *events, uint64_t time_ns);

@@ -232,8 +232,8 @@ static void on_heap(void *context, pid_t pid, const struct sonde_pool_thread *th
 		sonde_heap_process_thread_end(process->heaps, thread->serial);
 }
 
-/* It is ended after all rings of the round have been read, since the program's requests come through another ring
- * (target/pool.h).
+/* The process is ended after all rings of the round have been read, since the program's requests come through another
+ * ring (target/pool.h).
  */
 static void on_closed(void *context, pid_t pid)
 {
@@ -265,7 +265,7 @@ static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_lin
 	return sonde_interposed_table(&run->interposed, pid, address, out);
 }
 
-/* Covers everything reported before: drains the rings, and orders what had passed when they were read. */
+/* Covers everything reported before: drains the rings, and sorts the events up to the time when they were read. */
 static int on_blocks(void *context, pid_t pid, const char *name, const struct sonde_channel_drainer *drainer,
 		     struct sonde_link_blocks *out)
 {

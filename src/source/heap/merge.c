@@ -203,7 +203,7 @@ static size_t count_waiting(const struct sonde_heap_merge *merge)
 	return words;
 }
 
-/* Beyond the limit everything is handed out in the current order. What remains is less than a record per thread. */
+/* Beyond the limit everything is handed out in the current order. Less than a record per thread remains. */
 static void make_capacity(struct sonde_heap_merge *merge)
 {
 	merge->waiting = count_waiting(merge);

@@ -88,7 +88,7 @@ void sonde_heap_process_add(struct sonde_heap_process *process, uint64_t serial,
 	if (!process->unread && !sonde_heap_merge_add(process->merge, serial, thread, words, count))
 		return;
 	process->unread += count;
-	process->until = 0; /* ignore what is not handed out yet: recorded events are complete up to a time */
+	process->until = 0; /* ignore events not handed out yet: recorded ones are complete up to a time */
 }
 
 void sonde_heap_process_exact_times(struct sonde_heap_process *process)

@@ -89,7 +89,7 @@ uint64_t sonde_snapshots_resident_b(pid_t pid)
 	return sscanf(text, "%*u %llu", &pages) == 1 ? (uint64_t)pages * (uint64_t)getpagesize() : 0;
 }
 
-/* True if RSS is still about what it was at the snapshot. The program does not wait for us and may have run on. */
+/* True if RSS is still about the same as at the snapshot. The program does not wait for us and may have run on. */
 static int is_still(pid_t pid, uint64_t rss_b)
 {
 	uint64_t now_b = sonde_snapshots_resident_b(pid);

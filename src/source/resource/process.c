@@ -162,8 +162,8 @@ static int parse_stat(char *text, struct stat_line *line, struct sonde_resources
 	return 0;
 }
 
-/* Splits the clock's sum according to the ticks. Neither part decreases: what one gets too early, the other gets
- * later. */
+/* Splits the clock's sum according to the ticks. Neither part decreases: time that one part gets too early, the other
+ * gets later. */
 static void set_cpu(struct sonde_resources_process *process, const struct stat_line *line, int64_t clock_ns,
 		    struct sonde_resources *out)
 {

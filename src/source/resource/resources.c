@@ -1,4 +1,4 @@
-/* resources.c: the resources source: periodically reads what processes and the machine use, as series.
+/* resources.c: the resources source: periodically reads the resource usage of processes and the machine, as series.
  *
  * A round reads all processes of the tree (resource/rows.h) and the machine (resource/machine.h): each --interval, by a
  * timer set to absolute times of CLOCK_MONOTONIC, first when the command starts and last when the recording ends. The

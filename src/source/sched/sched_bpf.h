@@ -19,7 +19,7 @@ struct sonde_sched_bpf;
 int sonde_sched_bpf_open(struct sonde_sched_bpf **out, size_t ring_b);
 /* Attaches the programs. */
 int sonde_sched_bpf_start(struct sonde_sched_bpf *bpf);
-/* Follows all threads of a process, and what they create from now on. */
+/* Follows all threads of a process, and the tasks that they create from now on. */
 int sonde_sched_bpf_follow(struct sonde_sched_bpf *bpf, pid_t pid);
 /* Detaches the programs. Records already written can still be taken. */
 void sonde_sched_bpf_stop(struct sonde_sched_bpf *bpf);

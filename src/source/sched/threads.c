@@ -418,7 +418,7 @@ static int threads_drain(struct sonde_source_run *run, uint64_t horizon_ns, int 
 	return sonde_recorder_error(run->recorder);
 }
 
-/* Describes what was missed: because of the limit on CPU time, or because threads had exited. */
+/* Describes the readings that were missed: because of the limit on CPU time, or because threads had exited. */
 static size_t say_missed(const struct sonde_source_run *run, char *out, size_t out_b)
 {
 	static const char why_late[] = ", to stay below 0.2 % of a CPU";

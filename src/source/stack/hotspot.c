@@ -204,7 +204,7 @@ static enum progress entry_progress(const uint8_t *code, size_t size_b, size_t a
 	return STRANGE;
 }
 
-/* Whether the frame has been partly or fully removed at `code`: [pop %rbp;] [poll;] ret. */
+/* Determines whether the frame has been partly or fully removed at `code`: [pop %rbp;] [poll;] ret. */
 static enum progress exit_progress(const uint8_t *code, size_t size_b)
 {
 	size_t i = 0;

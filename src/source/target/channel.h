@@ -58,7 +58,7 @@ pid_t sonde_channel_tid(const struct sonde_channel *channel, pid_t pid, pid_t ow
 /* True if the process that asked still waits for the answer. A process that found the recorder stopped gives up. */
 int sonde_channel_is_waiting(int asker);
 
-/* The name of the first socket: what SONDE_LINK_ENV holds. */
+/* The name of the first socket, as in SONDE_LINK_ENV. */
 const char *sonde_channel_name(const struct sonde_channel *channel);
 /* The path of the second socket; "" = there is none. */
 const char *sonde_channel_path(const struct sonde_channel *channel);

@@ -316,7 +316,7 @@ void sonde_devices_free(struct sonde_devices *devices)
 	free(devices);
 }
 
-/* Handlers of event types; `data` is the event, with what follows it. */
+/* Handlers of event types; `data` is the event with its variable part. */
 static void (*const handlers[])(struct sonde_devices *devices, uint32_t thread, const void *data) = {
     [SONDE_EVENT_DEVICE] = take_device,       [SONDE_EVENT_QUEUE] = take_queue,
     [SONDE_EVENT_OPERATION] = take_operation, [SONDE_EVENT_ACTIVITY] = keep_activity,

@@ -33,7 +33,7 @@ struct sonde_channel_drainer {
 	int asker; /* the socket of the process: see sonde_channel_is_waiting() */
 };
 
-/* Receives what one process records with libsonde, as decoded by fold/drain.h. No function may be NULL. */
+/* Receives the records that one process makes with libsonde, as decoded by fold/drain.h. No function may be NULL. */
 struct sonde_program_sink {
 	void *context; /* of that process */
 	void (*site)(void *context, const struct sonde_drain_site *site);
@@ -84,7 +84,7 @@ struct sonde_channel_listener {
 	/* The process asks for a table (below): drain its rings first, because their events refer to the previous
 	 * mappings. */
 	void (*passed)(void *context, pid_t pid, const struct sonde_channel_drainer *drainer);
-	/* Fills in what is mapped at an address. Returns a descriptor to send along, which is then closed, or −1. */
+	/* Fills in the mapping of an address. Returns a descriptor to send along, which is then closed, or −1. */
 	int (*table)(void *context, pid_t pid, uint64_t address, struct sonde_link_table *out);
 	/* The process is about to exit: scans its memory for leaks. 0 or a negative errno. */
 	int (*scan)(void *context, pid_t pid, const struct sonde_link_scan *question,

@@ -237,7 +237,7 @@ static int thread_alive(void *context, uint32_t tid)
 
 /* --- public -------------------------------------------------------------------------------------------------------*/
 
-/* The first listener that wants what the process records with libsonde gets it. */
+/* The first listener that wants the process's libsonde records gets them. */
 static int find_program(struct sonde_pool *pool)
 {
 	const struct sonde_listeners *listeners = pool->options.listeners;

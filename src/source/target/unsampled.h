@@ -26,7 +26,7 @@ void sonde_unsampled_sandboxed(struct sonde_unsampled *unsampled, pid_t pid, con
 /* Checks `root` and its descendants, 4096 processes at most, ten times a second at most. */
 void sonde_unsampled_poll(struct sonde_unsampled *unsampled, pid_t root, uint64_t now_ns);
 
-/* Writes a sentence about what was found. Returns its length; 0 = nothing to report. */
+/* Writes a sentence about the processes and threads found. Returns its length; 0 = nothing to report. */
 size_t sonde_unsampled_say(const struct sonde_unsampled *unsampled, char *out, size_t out_b);
 
 #endif

@@ -13,7 +13,7 @@
 
 struct sonde_channel;
 
-/* What reports the waits of a process. */
+/* The source that reports the waits of a process. */
 enum sonde_blocked_telling {
 	SONDE_BLOCKED_UNDECIDED = 0,
 	SONDE_BLOCKED_MAY_CONNECT, /* it has mapped our object */
@@ -55,7 +55,7 @@ struct sonde_blocked_processes {
 /* `channel`: NULL = no process can have hooks. -ENOMEM; after a failure, too, call sonde_blocked_processes_fini(). */
 int sonde_blocked_processes_init(struct sonde_blocked_processes *processes, struct sonde_recorder *recorder,
 				 const struct sonde_channel *channel);
-/* Writes what is pending. */
+/* Writes pending waits. */
 void sonde_blocked_processes_fini(struct sonde_blocked_processes *processes);
 
 /* Lists processes and threads if due; returns the number of threads to poll. */

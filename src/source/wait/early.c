@@ -1,4 +1,4 @@
-/* early.c: reads what processes report before they connect (wait/early.h).
+/* early.c: reads the records that processes make before they connect (wait/early.h).
  *
  * Slots are polled each round, but read with a delay, since the kernel's events about a process (its fork, its name)
  * must be known first. A process that calls exec has a slot for each program: they are read in the order in which they

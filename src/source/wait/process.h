@@ -26,7 +26,7 @@ struct sonde_wait_process_options {
 
 /* -ENOMEM. */
 int sonde_wait_process_new(struct sonde_wait_process **out, const struct sonde_wait_process_options *options);
-/* Writes pending calls, counts what could not be recorded as lost, and frees. */
+/* Writes pending calls, counts unrecorded ones as lost, and frees. */
 void sonde_wait_process_end(struct sonde_wait_process *process);
 
 /* Words of one thread's ring: whole records. `thread` is an id of the recording. */

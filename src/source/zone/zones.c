@@ -1,4 +1,4 @@
-/* zones.c: the zones source: what programs record themselves with libsonde (zone/program.h).
+/* zones.c: the zones source: records that programs make themselves with libsonde (zone/program.h).
  *
  * An ordinary listener of the channel: a program sink takes the records of each process that connects as
  * SONDE_LINK_ZONES. Nothing is drained here: the channel does that. The source's record also reports what kept
