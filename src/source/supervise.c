@@ -312,7 +312,7 @@ static void run_loop(struct supervisor *supervisor)
 	}
 }
 
-/* The duration ended first: the recording is closed, the command goes on alone, and we still return its exit code. */
+/* The duration ended first: the recording is closed, the command continues alone, and we still return its exit code. */
 static void outlive(struct supervisor *supervisor)
 {
 	while (supervisor->options->command && !is_gone(supervisor)) {

@@ -94,7 +94,7 @@ static int real_sigaction(int number, const struct sigaction *action, struct sig
 
 static int has_handler(const struct sigaction *action)
 {
-	return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN; /* SA_SIGINFO may be set all the same */
+	return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN; /* even if SA_SIGINFO is set */
 }
 
 /* Ticks run where the program's own handler for the signal wants to run: it may switch to another stack and return

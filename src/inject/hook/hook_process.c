@@ -142,7 +142,7 @@ void hook_process_forked(void)
 
 /* --- end --------------------------------------------------------------------------------------------------------- */
 
-/* Wakes threads that wait for a chunk, so that they check whether recording goes on. */
+/* Wakes threads that wait for a chunk, so that they check whether recording continues. */
 static void wake(struct sonde_ring_pool *pool)
 {
 	inject_machine_call(SYS_futex, (long)&pool->freed, FUTEX_WAKE, INT32_MAX, 0, 0, 0);

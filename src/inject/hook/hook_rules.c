@@ -35,7 +35,7 @@
 #define SPINS 100
 #define REMAINDER_NS 1000000
 #define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW)
-#define RESTS (2000 * WAIT_S) /* at least so many ms: longer than the recorder may take to answer */
+#define RESTS (2000 * WAIT_S) /* a minimum in ms: longer than the recorder may take to answer */
 
 struct module {
 	uint64_t start, end, bias;

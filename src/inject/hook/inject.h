@@ -40,7 +40,7 @@ struct inject_thread {
 	uint32_t slot; /* of the timer, in the record; INJECT_TIMERS = none */
 	volatile int busy;
 	int is_cramped;                 /* the program's alternate stack is too small for the handler */
-	uint32_t alternate;             /* number of the stack of ours that it has (cpu/alternate.c); 0 = none */
+	uint32_t alternate;             /* number of the stack that we gave it (cpu/alternate.c); 0 = none */
 	int rounds;                     /* of destructors of thread-specific data so far */
 	int leaves;                     /* its final event belongs to a process that lives on unsampled */
 	uintptr_t stack_low, stack_end; /* possible range of its own stack; 0, 0 = unknown */

@@ -17,7 +17,7 @@
 #include "util/error.h"
 #include "util/file.h"
 
-#define DOUBT_SHARE 50u            /* a clock may be uncertain by one part in so many */
+#define DOUBT_SHARE 50u            /* 1 / DOUBT_SHARE of a clock's time may be uncertain */
 #define NOT_KNOWN (UINT64_MAX / 4) /* uncertainty of a thread whose start was not seen */
 #define LOOKS_MAX 256u             /* maximum of clocks set in one drain */
 #define SHORT_LAGS 3u              /* in usual lags: a thread that ran for less has no user share of its own */

@@ -42,7 +42,7 @@
 #define SETTLE_NS 100000000u
 #define SOON_NS 1000000000u /* a longer pause is due to the limit on CPU time */
 #define END_NS 1000000000u  /* from when it is found missing until it ends, if no other source reports its end */
-#define LIST_ROUNDS 16u     /* one round in so many lists all threads: as many may have started as ended */
+#define LIST_ROUNDS 16u     /* one round in this many lists all threads: as many may have started as ended */
 #define COUNTED_MAX 16u     /* maximum of processes whose threads are counted between rounds */
 #define METHOD "/proc/PID/task/TID/schedstat"
 

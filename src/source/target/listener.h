@@ -76,7 +76,7 @@ struct sonde_channel_listener {
 
 	/* A process that never connected has ended. */
 	void (*farewell)(void *context, pid_t pid, const struct sonde_link_farewell *farewell);
-	/* A process goes on without being recorded. */
+	/* A process continues without being recorded. */
 	void (*left)(void *context, pid_t pid, const struct sonde_link_leave *leave);
 
 	/* Questions of a process, which waits for the answer. */
