@@ -17,7 +17,8 @@
 
 /* --- the table --------------------------------------------------------------------------------------------------- */
 
-/* Where the secret is: -pX; -p X; the last of several letters, as in -sSu X; the word N after it and all that follow.
+/* The position of the secret: -pX; -p X; after the last of several letters, as in -sSu X; the word N after the option
+   and all following words.
  */
 enum {
 	ATTACHED = 1,

@@ -60,7 +60,7 @@ struct sonde_process *sonde_process_get(void);
 struct sonde_ring_pool *sonde_process_pool(struct sonde_process *process);
 void sonde_process_off(struct sonde_process *process);
 void sonde_process_lost(struct sonde_ring_pool *pool, enum sonde_ring_lost cause, uint64_t count);
-/* Wakes the drainer so that it adds memory to the pool; only once until it has. */
+/* Wakes the drainer so that it adds memory to the pool; does nothing until the drainer has answered an earlier call. */
 void sonde_process_doorbell(struct sonde_process *process, struct sonde_ring_pool *pool);
 /* Only wakes the drainer. */
 void sonde_process_wake(struct sonde_process *process, struct sonde_ring_pool *pool);

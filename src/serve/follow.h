@@ -23,7 +23,7 @@ struct sonde_follow {
 /* Reads new data: 1 = there was some, 0, or a negative errno with a message: then the session is unchanged. */
 int sonde_follow_refresh(struct sonde_follow *follow);
 
-/* The recording is complete: reopens it like any later reader would; `sentence` tells how it ended. If it cannot be
+/* The recording is complete: reopens it as any later reader would; `sentence` tells how it ended. If it cannot be
  * opened, the current session stays. */
 void sonde_follow_end(struct sonde_follow *follow, const char *sentence);
 

@@ -32,7 +32,7 @@ int sonde_names_add(struct sonde_names *names, const struct sonde_name *name);
 /* Takes ownership of a block: freed with the names, or at once if it cannot be stored (-ENOSPC). */
 int sonde_names_keep(struct sonde_names *names, void *block);
 
-/* Sorts, and drops the lower-ranked of equal starts. Call once, after adding. */
+/* Sorts the names, and of names with the same start keeps the highest-ranked. Call once, after adding. */
 void sonde_names_sort(struct sonde_names *names);
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */

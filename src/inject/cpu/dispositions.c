@@ -97,8 +97,8 @@ static int has_handler(const struct sigaction *action)
 	return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN; /* even if SA_SIGINFO is set */
 }
 
-/* Ticks run where the program's own handler for the signal wants to run: it may switch to another stack and return
- * later, when an alternate stack would have been used again. */
+/* Ticks run on the stack that the program's own handler for the signal requires: that handler may switch to another
+ * stack and return later, when an alternate stack would have been used again. */
 static int install(const struct sigaction *of_program, struct sigaction *old)
 {
 	int on_stack = !has_handler(of_program) || of_program->sa_flags & SA_ONSTACK;

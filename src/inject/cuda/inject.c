@@ -113,8 +113,8 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 /* --- our thread --------------------------------------------------------------------------------------------------- */
 
 /* Determines the offset from CUPTI's clock, the time of day, to ours: reads it between two reads of ours, several
- * times, and uses the closest pair. The offset is kept until a more accurate or a contradicting one is found: then that
- * clock was set, or runs at another speed. */
+ * times, and uses the closest pair. The offset is kept until a more accurate one is found, or one that contradicts it:
+ * then that clock was set, or runs at another speed. */
 static void calibrate(void)
 {
 	static uint64_t known_ns = UINT64_MAX; /* accuracy */

@@ -30,8 +30,8 @@ extern int heap_is_light;    /* blocks are sampled, and nothing else is done */
 #define HEAP_NEVER 254u
 #define HEAP_PAGE_BITS 12
 
-/* Bytes that the calling thread may still allocate before the next sample; 0 = not drawn yet, which heap_record_take()
- * does. */
+/* Bytes that the calling thread may still allocate before the next sample; 0 = heap_record_take() must draw the number
+ * first. */
 extern __thread uint64_t heap_left __attribute__((tls_model("initial-exec")));
 /* Per hash of a page: number of blocks whose free must be recorded; 255: overflow, no longer counted. heap_none is the
  * value that means "no such block": 0, or a value that no counter has if every free must be recorded. */
@@ -137,7 +137,7 @@ void heap_record_deleted(const void *block);
 
 /* --- heap/names.c ---------------------------------------------------------------------------------------------- */
 
-/* Informs the recorder if malloc is defined in the executable, so that the hooks are never called. */
+/* Informs the recorder if malloc is defined in the executable: the hooks are then never called. */
 void heap_names_begin(void);
 
 /* --- heap/maps.c ----------------------------------------------------------------------------------------------- */

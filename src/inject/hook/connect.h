@@ -40,7 +40,7 @@ int inject_connect_spares(uint64_t size_b);
 /* `size_b` zeroed bytes that read as zeros in a forked child; NULL = none. */
 void *inject_connect_page(size_t size_b);
 
-/* The process's pool, after connecting if that was not tried yet; NULL = none: process.state tells whether to ask
+/* The process's pool, after connecting if that was not tried yet; NULL = none: link->process.state tells whether to ask
  * again. Async-signal-safe. */
 struct sonde_ring_pool *inject_connect_pool(struct inject_link *link);
 

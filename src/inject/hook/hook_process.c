@@ -108,9 +108,9 @@ static void begin(const char *wanted)
 int hook_process_init(void)
 {
 	enum { NEW, READING, KNOWN };
-	/* Owner: the thread that changes it from NEW, until it stores KNOWN. Others, and the owner's own hooks, do not
-	 * wait: nothing is recorded before KNOWN. acquire and release: `hook_process` and the settings were written
-	 * first. */
+	/* Owner: the thread that changes it from NEW, until it stores KNOWN. Other threads, and the owner's own hooks,
+	 * do not wait: nothing is recorded before KNOWN. acquire and release: `hook_process` and the settings were
+	 * written first. */
 	static _Atomic uint32_t state;
 	uint32_t before = atomic_load_explicit(&state, memory_order_acquire);
 	if (before != NEW || !environ) /* the dynamic loader allocates before the C library is initialised */

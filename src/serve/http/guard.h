@@ -22,7 +22,7 @@ struct sonde_guard {
 /* `host`: as given with --host; `loopback`: only this machine can connect. */
 void sonde_guard_init(struct sonde_guard *guard, const char *host, unsigned port, int loopback, const char *token);
 
-/* Adds another accepted name: a browser normalises an address, however it was typed. */
+/* Adds another accepted name: browsers normalise an address before they send it. */
 void sonde_guard_add(struct sonde_guard *guard, const char *host);
 
 /* True if a Host header is one of ours. `local`: the numeric local address of the connection if we are bound to all

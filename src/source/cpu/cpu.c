@@ -52,8 +52,8 @@ static int cpu_probe(const struct sonde_record_options *options, char *why, size
 	return result;
 }
 
-/* Called before an image is opened: saves the stack being walked and relieves the kernel's buffers; empties them before
- * a table is compiled. */
+/* Called before an image is opened: saves the stack being walked and relieves the kernel's buffers. Before a table is
+ * compiled, it empties the buffers. */
 static void before_slow(void *context, int compiles)
 {
 	struct sonde_source_run *run = context;

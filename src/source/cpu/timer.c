@@ -189,8 +189,8 @@ static void on_closed(void *context, pid_t pid)
 	process->ended = 1;
 }
 
-/* The weight of a sample. A clock that went back belongs to another thread with the same tid; one that runs faster than
- * real time is false and clamped. */
+/* The weight of a sample. A clock that went back belongs to another thread with the same tid; a clock that runs faster
+ * than real time is wrong, and is clamped. */
 static uint64_t weigh(const struct sonde_source_run *run, struct sonde_timer_thread *thread, uint64_t clock_ns)
 {
 	uint64_t most_ns = sonde_clock_now_ns() - run->start_ns;

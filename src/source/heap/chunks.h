@@ -43,7 +43,8 @@ int sonde_heap_chunks_exact_times(struct sonde_heap_chunks *chunks);
 int sonde_heap_chunks_flush(struct sonde_heap_chunks *chunks);
 /* The time of the last event; 0 = none yet. */
 uint64_t sonde_heap_chunks_last_ns(const struct sonde_heap_chunks *chunks);
-/* Flushes, and makes all later events later than time_ns, so that chunks before and after it differ by their times. */
+/* Flushes, and moves the times of later events beyond time_ns, so that chunks before and after the cut differ by their
+ * times. */
 int sonde_heap_chunks_cut(struct sonde_heap_chunks *chunks, uint64_t time_ns);
 /* Totals of the whole heap so far. */
 void sonde_heap_chunks_totals(const struct sonde_heap_chunks *chunks, struct sonde_link_blocks *out);

@@ -55,7 +55,7 @@ struct sonde_source_run {
 	uint64_t unreachable_count;
 	uint64_t cut_cycles, cut_ns; /* a time that had passed before the rings were read */
 	uint64_t connected;
-	uint64_t own_malloc; /* of those: processes with malloc in their executable, which no hook precedes */
+	uint64_t own_malloc; /* part of them: malloc is in the executable, so no hook precedes it */
 	uint64_t left[SONDE_LINK_REASONS];
 	char left_name[SONDE_LINK_REASONS][16]; /* name of the first such process */
 };

@@ -189,7 +189,7 @@ int sonde_heap_process_scan(struct sonde_heap_process *process, const struct son
 			sonde_heap_chunks_looked(process->malloc.chunks, SONDE_HEAP_SILENT);
 		return 0;
 	}
-	/* our view of the tid: it differs in a pid namespace, where only the first thread's is known */
+	/* the tid in our namespace; in another pid namespace, only the first thread's is known */
 	pid_t asking = question->tid == question->pid ? process->pid : (pid_t)question->tid;
 	uint64_t cycles = sonde_clock_cycles(), ns = sonde_clock_now_ns();
 	drainer->drain(drainer->context, process->pid);

@@ -126,8 +126,8 @@ static void round_of(struct sonde_source_run *run, int is_final)
 	run->next_ns = after(run, due_ns);
 }
 
-/* The command has died: it exists until it is waited for, and its values are final. Its children are read as well,
- * since it may have waited for some. */
+/* The command has died: it exists until we wait for it, and its values are final. Its children are read as well, since
+ * it may have waited for some. */
 static void read_dead(struct sonde_source_run *run)
 {
 	struct pollfd dead = {.fd = run->command_fd, .events = POLLIN};

@@ -97,8 +97,8 @@ static struct sonde_thread_row *add(struct sonde_source_run *run, const struct p
 /* --- readings ---------------------------------------------------------------------------------------------------- */
 
 /* When a thread started. The start in ticks is up to 10 ms late here, so the first reading bounds it: the time that the
- * thread ran and waited lies before that. A result before the recording means that it existed at the start, except for
- * threads of that very tick. */
+ * thread ran and waited lies before that. A result before the recording means that the thread existed at the start,
+ * unless it was created in that very tick. */
 static uint64_t birth_ns(const struct sonde_source_run *run, const struct sonde_thread_row *row)
 {
 	struct sonde_proc_stat stat;
@@ -192,8 +192,8 @@ static void name(struct sonde_source_run *run, struct sonde_thread_row *row)
 	row->named = 1;
 }
 
-/* Writes the latest reading: points come in time order. `last`: it is the final one. If another source of switches
- * registers threads, a thread that has ended is not registered: that source may have forgotten it. */
+/* Writes the latest reading, in time order. `last`: this reading is the final one. If another source registers threads,
+ * a thread that has ended is not registered here, because that source may have forgotten it. */
 static void record(struct sonde_source_run *run, struct sonde_thread_row *row, int last)
 {
 	int settled = sonde_clock_now_ns() >= row->seen_ns + SETTLE_NS;

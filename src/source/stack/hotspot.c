@@ -388,8 +388,8 @@ static enum sonde_unwind_result leave_unfinished(const struct step *step, int wo
 	return return_from(step, fp_at, sender_sp);
 }
 
-/* The thread stopped before the frame of the entered method existed, or after it was removed: the frame pointer is that
- * of its caller, which has saved its stack pointer. Non-zero if there may be another frame in between. */
+/* The thread stopped before the frame of the entered method existed, or after it was removed: the frame pointer is the
+ * caller's, and the caller has saved its stack pointer. Non-zero if there may be another frame in between. */
 static int is_between(const struct step *step)
 {
 	const struct sonde_unwind_regs *regs = &step->frame->regs;

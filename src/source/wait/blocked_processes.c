@@ -188,7 +188,7 @@ struct judging {
 };
 
 /* The waits of a process that has exited, or is alive as the recording ends, are discarded if hooks reported them, even
- * if it was not known to be hooked. */
+ * if the process was not known to have hooks. */
 static enum sonde_blocked_verdict evaluate(const void *context, const struct sonde_blocked_seen *seen)
 {
 	const struct judging *judging = context;

@@ -29,7 +29,7 @@
 
 #define NODES_MAX 32768u /* limit of instructions followed at once: longer code has no rule */
 #define PASSES_MAX 64u
-#define CALLEE_NODES_MAX 4096u /* limit for deciding whether a callee returns: a longer one is assumed to */
+#define CALLEE_NODES_MAX 4096u /* limit for deciding whether a callee returns: longer ones are assumed to return */
 #define KNOWN_MAX (1u << 20)
 #define OUTSIDE UINT32_MAX
 #define FRAME_MAX (1 << 28)   /* larger offsets are not frame offsets */
