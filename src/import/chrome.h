@@ -180,8 +180,8 @@ struct sonde_chrome_arg {
 	uint64_t bits;
 };
 
-/* An argument as stored in the temporary file, followed by its key and its text. The first one of an event is preceded
- * by their number, a u32. */
+/* An argument as stored in the temporary file, followed by its key and its text. The first argument of an event is
+ * preceded by the number of arguments, a u32. */
 struct sonde_chrome_stored {
 	uint64_t bits;
 	uint16_t key_b, text_b;

@@ -87,7 +87,7 @@ int sonde_link_is_stopped(pid_t recorder);
 /* Sockets time out in steps; converts seconds to steps. */
 void sonde_link_step(int fd);
 unsigned sonde_link_steps(unsigned seconds);
-/* Receives one message with at most one descriptor. Returns its size, or a negative errno: −EAGAIN after so many steps,
+/* Receives one message with at most one descriptor. Returns its size, or a negative errno: −EAGAIN after `steps` steps,
  * −EHOSTDOWN if the recorder was found stopped. */
 ssize_t sonde_link_receive(int fd, unsigned steps, void *message, size_t size_b, int *out_fd);
 int sonde_link_ask(struct sonde_process *process, const struct sonde_link_query *query, struct sonde_link_answer *out);

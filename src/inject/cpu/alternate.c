@@ -56,7 +56,7 @@ static size_t frame_b(void)
 
 /* --- the table --------------------------------------------------------------------------------------------------- */
 
-/* The lowest that is free, so that a forked child has few words to clear; INJECT_TIMERS = none. */
+/* Takes the lowest free slot, so that a forked child has few words to clear; INJECT_TIMERS = none. */
 static uint32_t take_slot(void)
 {
 	for (uint32_t i = 0; i < INJECT_TIMERS / WORD_BITS; i++) {

@@ -65,8 +65,8 @@ static struct timespec time_after(uint64_t span_ns)
 	return (struct timespec){(time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S)};
 }
 
-/* Called with `lock`: waits until something has changed (0) or the deadline. Like a pthread condition, but the
- * recording of the program's waits (--threads) would attribute that to the program, and syscall(), too. */
+/* Called with `lock`: waits until something has changed (0) or the deadline. Uses neither a pthread condition nor
+ * syscall(): the recording of the program's waits (--threads) would attribute such a wait to the program. */
 static int wait_for_change(const struct timespec *until)
 {
 	uint32_t seen = atomic_load_explicit(&changes, memory_order_relaxed);

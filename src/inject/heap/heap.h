@@ -71,7 +71,7 @@ void heap_record_sample(void);
 void *heap_record_take(void *block, size_t size_b, const struct hook_caller *caller);
 int heap_record_recorded(const void *block);
 
-/* Counts a block of this size down; true if nothing else is to be done. An empty block counts as one byte. */
+/* Counts down by the size of a block; true if nothing else is to be done. An empty block counts as one byte. */
 static inline int heap_record_passes(size_t size_b)
 {
 	uint64_t counted_b = (uint64_t)size_b + !size_b, left_b = heap_left;

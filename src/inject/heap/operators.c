@@ -348,7 +348,8 @@ static __attribute__((noinline)) void *take(size_t size_b, size_t align_b, int m
 }
 
 /* Exceptions of the real operator pass through. Debug information shows the plain names, without C++ mangling. A call
- * before our object is relocated, by a library's resolver, is only passed on: nothing is known for all callers then. */
+ * before our object is relocated, by a library's resolver, is only passed on: no operators for all callers are known
+ * then. */
 #define NEW(symbol, parameters, arguments, align_b, may_fail)                                         \
 	EXPORT void *alloc##symbol parameters __asm__(#symbol);                                       \
 	EXPORT void *alloc##symbol parameters                                                         \

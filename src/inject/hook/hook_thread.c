@@ -134,8 +134,8 @@ static struct sonde_ring_chunk *take(const struct hook_thread *thread, uint32_t 
 	return chunk || is_long ? chunk : take_part(pool);
 }
 
-/* A free chunk, waiting until the recorder has read one; NULL = it reads no more, and no thread waits again. Meanwhile
- * signal handlers run as in the program without us (mask `signals`), and may jump out. */
+/* Waits for a free chunk until the recorder has read one; NULL = the recorder reads no more, and no thread waits again.
+ * Meanwhile signal handlers run as in the program without us (mask `signals`), and may jump out. */
 static struct sonde_ring_chunk *wait_for_chunk(const struct hook_thread *thread, uint32_t words, uint64_t signals)
 {
 	struct sonde_ring_pool *pool = thread->pool;

@@ -359,8 +359,8 @@ MMAP(mmap64)
 
 /* --- closed descriptors ------------------------------------------------------------------------------------------ */
 
-/* Forgotten before the call: another thread may get the number at once. EBADF is not recorded: some programs close all
- * possible numbers. */
+/* The descriptor is forgotten before the call, because another thread may get the number at once. EBADF is not
+ * recorded: some programs close all possible numbers. */
 EXPORT int close(int fd)
 {
 	NEEDS(int, close)

@@ -226,8 +226,8 @@ static size_t cpu_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
 	return sonde_perf_rings_poll_fds(run->rings, fds, max);
 }
 
-/* Writes the command's CPU time that is not covered yet: if the kernel may not be sampled, up to the system time as
- * kernel time; the rest as not sampled. Returns the time that is missing. */
+/* Writes the command's CPU time that is not covered yet. If the kernel may not be sampled, a part of it, at most the
+ * system time, is written as kernel time, and the rest as not sampled. Returns the time that is missing. */
 static uint64_t write_missing(struct sonde_source_run *run, const struct sonde_cpu_account *since)
 {
 	uint64_t missing_ns = sonde_cpu_account_missing(since, run->written_ns), now_ns = sonde_clock_now_ns();

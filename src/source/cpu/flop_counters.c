@@ -62,7 +62,8 @@ static int explain(int code, char *why, size_t why_b)
 	return code;
 }
 
-/* A known amount of work that the compiler can neither omit nor merge: per round, one scalar and one vector of two. */
+/* A known amount of work that the compiler can neither omit nor merge: per round, one scalar addition and one addition
+ * of vectors of two. */
 static void work_known(void)
 {
 	typedef double pair __attribute__((vector_size(16)));

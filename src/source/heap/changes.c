@@ -81,7 +81,8 @@ static inline void end_batch(struct sonde_heap_chunks *chunks, const struct fill
 						       .site = form->site};
 }
 
-/* Drops every second mark: a chunk has exact times for all of its events if they are few, for every n-th if many. */
+/* Drops every second mark: a chunk has the exact times of all its events if these are few, otherwise of every n-th
+ * event. */
 static void thin_marks(struct sonde_heap_chunks *chunks)
 {
 	for (uint32_t i = 0; i < chunks->mark_count / 2; i++)
@@ -167,7 +168,7 @@ static inline void take_out(struct sonde_heap_chunks *chunks, struct filling *fi
 	filling->rows++;
 }
 
-/* A block begins at the address of one whose end was not seen: that one ends first. */
+/* A block begins at the address of another block whose end was not seen: the other block ends first. */
 static inline void replace(struct sonde_heap_chunks *chunks, struct filling *filling,
 			   const struct sonde_heap_change *change, const struct sonde_heap_slot *before)
 {

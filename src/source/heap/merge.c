@@ -78,7 +78,7 @@ static int is_op(uint64_t first)
 	return !(first & SONDE_HEAP_ADDRESS_MASK);
 }
 
-/* Sizes in words of the records other than blocks, without the words counted by their second word. */
+/* Sizes, in words, of records other than blocks; without the variable part, whose length is in the second word. */
 static const uint8_t op_sizes[] = {
     [SONDE_HEAP_TIME] = 2,      [SONDE_HEAP_STACK] = 2, [SONDE_HEAP_SIZE] = 2,
     [SONDE_HEAP_MAP] = 4,       [SONDE_HEAP_UNMAP] = 3, [SONDE_HEAP_KEPT] = 2,

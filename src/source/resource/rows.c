@@ -109,7 +109,7 @@ static void went(struct sonde_resources_rows *rows, struct sonde_resources_row *
 		row->gone_ns = sonde_clock_now_ns();
 }
 
-/* Handles a failed reading. For lack of descriptors only, the process is read again in the next round. */
+/* Handles a failed reading. If only descriptors were lacking, the process is read again in the next round. */
 static void missed(struct sonde_resources_rows *rows, struct sonde_resources_row *row, enum sonde_resources_found found)
 {
 	if (found != SONDE_RESOURCES_UNREAD) {
@@ -253,7 +253,8 @@ static void read_again(struct sonde_resources_row *row)
 	row->has_bytes |= now.known != 0;
 }
 
-/* Subtracts the bytes of an exited process from its parent, after its own children's bytes have been. */
+/* Subtracts the bytes of an exited process from its parent, after the bytes of its own children were subtracted from
+ * it. */
 static int hand_one(struct sonde_resources_rows *rows, struct sonde_resources_row *row)
 {
 	for (size_t i = 0; i < rows->dead_count; i++)
