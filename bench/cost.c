@@ -3,8 +3,8 @@
  *	cost FILE COMMAND…
  *
  * It appends one line per run: wall seconds, CPU seconds (user and system), peak RSS in bytes, minor page faults. The
- * CPU time is that of the command and of every descendant that was waited for, as wait4(2) adds them up: a recorder
- * that runs its target is counted with it. `cost A recorder cost B target` therefore gives the target's own cost in B,
+ * CPU time is the sum over the command and every descendant that was waited for, as in wait4(2). So the CPU time of a
+ * recorder includes that of the target that it runs: `cost A recorder cost B target` gives the target's own cost in B,
  * and the recorder's by subtraction.
  */
 #include <errno.h>

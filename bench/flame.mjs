@@ -1,6 +1,6 @@
-/* flame.mjs: how long a flame graph takes to be drawn anew: flame.mjs CHROMIUM REPORT.html SCRATCH. REPORT is any report as one
- * file; its call tree is replaced by trees of 100,000 frames. Prints "bushy MEDIAN P99 ms, …" for each: from the event to the
- * pixels, which reading one of them back waits for; with software rendering. */
+/* flame.mjs: measures how long redrawing a flame graph takes: flame.mjs CHROMIUM REPORT.html SCRATCH. REPORT is any
+ * report in one HTML file; its call tree is replaced by trees of 100,000 frames. Prints "bushy MEDIAN P99 ms, …" for each
+ * tree: the time from the event until one of the new pixels has been read back, with software rendering. */
 import { join } from "node:path";
 import { bushy, dense, withTree } from "../tests/ui/trees.mjs";
 import { launch, until } from "../tests/ui/lib.mjs";

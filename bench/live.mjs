@@ -1,5 +1,5 @@
-/* live.mjs: keeps a page of a run open for SECONDS: live.mjs CHROMIUM URL SECONDS. Prints a message once the page is
- * shown. */
+/* live.mjs: keeps a page of a live run open for SECONDS: live.mjs CHROMIUM URL SECONDS. Prints a message once the page
+ * is shown. */
 import { createRequire } from "node:module";
 
 const [executablePath, url, seconds] = process.argv.slice(2);

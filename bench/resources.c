@@ -1,7 +1,7 @@
 /* resources.c: how long a round of the resources source takes: resources PROCESSES THREADS ROUNDS GAP_MS. Creates
  * PROCESSES processes with THREADS sleeping threads each, and reads them and the machine as `sonde record` does, with a
- * details round each 500 ms. Prints CPU µs a round and the share of a core in percent, which a GAP_MS of 100 makes
- * meaningful: after such a pause caches are cold.
+ * details round each 500 ms. Prints the CPU time per round in µs, and the share of a core in percent. That share is
+ * realistic with a GAP_MS of 100: after such a pause caches are cold.
  */
 #include <pthread.h>
 #include <signal.h>

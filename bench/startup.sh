@@ -1,4 +1,4 @@
-# startup: what recording adds to a program that does nothing, and to 400 forks of it
+# startup: the time that recording adds to a program that does nothing, and to 400 forks of it
 source "$(dirname "$0")/lib.bash"
 source "$repo/bench/anchors.bash"
 

@@ -6,7 +6,7 @@
  *	nested   16 sites, up to 8 deep, with random durations of 50 ns to 3 µs
  *	machine  a small interpreter at work: a zone for each call and for each library routine (machine.c)
  *
- * Prints the zones made by each thread (at least ZONES), the threads, and the wall seconds that it took.
+ * Prints the number of zones made by each thread (at least ZONES), the number of threads, and the wall seconds.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
-/* switches.c: two threads on one CPU that hand a byte to and fro through pipes: two context switches an operation.
+/* switches.c: two threads on one CPU that pass a byte back and forth through pipes: two context switches per operation.
  *
  *	switches OPERATIONS [WORK_NS]
  *
- * Works for so long between two switches, on the thread's CPU clock.
+ * With WORK_NS, a thread uses that much CPU time between two switches.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -1,9 +1,10 @@
-/* timeline.mjs: how fast the timeline is: timeline.mjs CHROMIUM ADDRESS. ADDRESS is that of sonde view, or a report as a file. Prints
- *	open MS         from the address to a timeline on which nothing is missing
- *	pan|zoom MEDIAN P99 FRAMES   ms that a frame takes while the window moves: from the begin of the frame to its pixels,
- *	                one of which is read back; with software rendering
- *	late MEDIAN P99     ms from one frame to the next, in the same time
- *	heap MB         what the page's program holds when it is over, with its arrays */
+/* timeline.mjs: measures how fast the timeline is: timeline.mjs CHROMIUM ADDRESS. ADDRESS is that of sonde view, or a
+ * report as a file. Prints
+ *	open MS         from the address to a complete timeline
+ *	pan|zoom MEDIAN P99 FRAMES   ms per frame while the window moves: from the start of the frame until one of its
+ *	                pixels has been read back, with software rendering
+ *	late MEDIAN P99     ms from one frame to the next in that time
+ *	heap MB         memory that the page's program holds at the end, including its arrays */
 import { launch, until } from "../tests/ui/lib.mjs";
 
 const [browserPath, address] = process.argv.slice(2);

@@ -1,5 +1,4 @@
-/* turns.c: pairs of threads that hand a turn to and fro: every other pair by a lock and conditions, the others through
- * pipes.
+/* turns.c: pairs of threads that take turns: every other pair by a lock and conditions, the others through pipes.
  *
  *	turns TURNS PAIRS
  *

@@ -1,8 +1,8 @@
 /* wait_pair.c: calls that do not wait, to be run alone and under a recorder of waits: wait_pair lock|read COUNT
  *
- * Prints the program's own CPU time for one, in ns: an uncontended pthread_mutex_lock/unlock pair, or a read() of a
- * byte of /dev/zero. The first calls, in which the process connects, are not included. The fastest of several parts
- * counts, because disturbances only add time.
+ * Prints the program's own CPU time per call or pair, in ns: an uncontended pthread_mutex_lock/unlock pair, or a read()
+ * of a byte of /dev/zero. The first calls, in which the process connects, are not included. The fastest of several
+ * parts counts, because disturbances only add time.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,9 +1,9 @@
 /* clockfit.h: keeps the conversion from cycle counter to CLOCK_MONOTONIC accurate while a recording runs.
  *
- * Both clocks are read together periodically. Each reading starts a new linear piece at the end of the previous one,
- * with a slope that meets the measured line one second later. The conversion is therefore continuous and monotonic:
- * converted times of a thread never run backwards, and the error stays within that of the readings. Storage belongs to
- * the caller; single-threaded.
+ * Both clocks are read together periodically. Each reading starts a new linear piece at the end of the previous one;
+ * its slope is chosen so that it meets the measured line one second later. The conversion is therefore continuous and
+ * monotonic: converted times of a thread never run backwards, and the error stays within that of the readings. Storage
+ * belongs to the caller; single-threaded.
  */
 #ifndef SONDE_FOLD_CLOCKFIT_H
 #define SONDE_FOLD_CLOCKFIT_H

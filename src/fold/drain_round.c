@@ -260,7 +260,7 @@ static void entries_sort(struct sonde_drain_entry *entries, uint32_t count)
 		}
 }
 
-/* Adds a chunk or part that is in use, provided its thread has published what it is. */
+/* Adds a chunk or part that is in use, provided its thread has published its kind. */
 static uint32_t entry_put(struct sonde_drain *drain, uint32_t count, uint32_t index, uint32_t part)
 {
 	struct sonde_ring_chunk *chunk = sonde_ring_part_at(sonde_ring_chunk_at(drain->pool, index), part);

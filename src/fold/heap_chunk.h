@@ -1,7 +1,7 @@
 /* heap_chunk.h: encodes the columns of HEAP chunks (format/bodies.def).
  *
- * The only encoder: of the recorder (source/heap/), of a process that records itself (runtime/pool_chunk.c), and of
- * merges (merge/chunks.c), which own the memory. Rows of the summary: heap_stat.h. Each function returns the end of
+ * This is the only encoder. The recorder (source/heap/), a process that records itself (runtime/pool_chunk.c), and
+ * merges (merge/chunks.c) use it and own the memory. Rows of the summary: heap_stat.h. Each function returns the end of
  * what it wrote.
  */
 #ifndef SONDE_FOLD_HEAP_CHUNK_H
@@ -15,7 +15,7 @@
 #include "fold/heap_stat.h"
 #include "format/record.h"
 
-/* What an event of a form puts into BLOCK: at most SONDE_VARINT_MAX_B bytes. */
+/* The value of BLOCK for an event of a form: at most SONDE_VARINT_MAX_B bytes. */
 static inline uint32_t sonde_heap_block_code(uint32_t form, unsigned ends)
 {
 	return form << 1 | ends;

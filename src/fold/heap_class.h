@@ -7,8 +7,8 @@
 
 #include "format/record.h"
 
-/* Uses the exponent of a double, which is faster on processors without a fast bit count. Values that exceed a double's
- * precision, or would be negative as signed numbers, belong to the last class anyway. */
+/* Uses the exponent of a double, because that is faster on processors without a fast bit count. Values beyond a
+ * double's precision, and those that would be negative as signed numbers, belong to the last class anyway. */
 static inline unsigned sonde_heap_class(uint64_t value)
 {
 	double real = (double)(int64_t)(value | 1);

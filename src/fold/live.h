@@ -26,7 +26,7 @@ uint64_t sonde_live_zones(struct sonde_live *live, const struct sonde_drain_thre
 			  const uint64_t *times_ns, size_t count, int gap);
 void sonde_live_event(struct sonde_live *live, const struct sonde_event *event);
 void sonde_live_thread_end(struct sonde_live *live, const struct sonde_drain_thread *thread);
-/* Unmaps what was mapped beyond SONDE_LIVE_B; results stay. */
+/* Unmaps the memory mapped beyond SONDE_LIVE_B; results stay. */
 void sonde_live_fini(struct sonde_live *live);
 
 /* Number of open zones of a thread. */

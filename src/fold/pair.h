@@ -87,7 +87,7 @@ static inline void sonde_pair_add_child(struct sonde_pair *pair, uint64_t dur_ns
 		pair->frames[pair->depth - 1].child_ns += dur_ns;
 }
 
-/* 1 and `out` if a zone ended; 0 if the end had no begin, or its begin had no frame. */
+/* Returns 1 with `out` if a zone ended; 0 if the end had no begin, or if its begin had no frame. */
 static inline int sonde_pair_end(struct sonde_pair *pair, uint64_t time_ns, struct sonde_pair_zone *out)
 {
 	if (pair->over) {

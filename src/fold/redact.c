@@ -1,5 +1,5 @@
-/* redact.c: the patterns of secrets in command lines, and a scanner that makes one pass over the words. What only
- * specific programs take as a secret is in redact.def.
+/* redact.c: the patterns of secrets in command lines, and a scanner that makes one pass over the words. redact.def
+ * lists the secrets of specific programs.
  *
  * A word is an option, an assignment, a header or a text. A text with blanks is treated as a shell line, so that the
  * argument of `sh -c` is redacted too; its words may be shell lines again. A value in such a line that the shell has
@@ -17,13 +17,14 @@
 
 /* --- the table --------------------------------------------------------------------------------------------------- */
 
-/* Where the secret is: -pX; -p X; the last of several letters, as in -sSu X; the word N after it and all that follow.
+/* The position of the secret: -pX; -p X; after the last of several letters, as in -sSu X; the word N after the option
+   and all following words.
  */
 enum {
 	ATTACHED = 1,
 	NEXT = 2,
 	CLUSTER = 4,
-	WHOLE = 8,    /* a value without the separator is one, too */
+	WHOLE = 8,    /* a value without the separator is a secret, too */
 	LOGIN = 16,   /* of user:password@host */
 	SETTING = 32, /* the word after a name that says so: set a_token X */
 	FEWER = 64,   /* FROM(N) starts a word earlier */
@@ -224,7 +225,7 @@ static void put_text(struct scan *scan, const char *text, size_t len)
 
 static void scan_word(struct scan *scan, const char *word, size_t len, int depth);
 
-/* What follows belongs to no known program. */
+/* Ends a command: the following words belong to no known program. */
 static void end_command(struct scan *scan)
 {
 	scan->program = scan->subcommand = NULL;

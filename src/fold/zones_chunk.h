@@ -1,9 +1,9 @@
 /* zones_chunk.h: encodes ZONES chunks (format/bodies.def): columns, and the summary that goes with them.
  *
- * The only encoder: of the recorder (source/record/streams.c), of a process that records itself (runtime/sink_zones.c),
- * of imports (import/rows.c); merges (merge/chunks.c) use its functions for columns. It allocates nothing: callers own
- * columns, open zones, sums and nodes, and pair the zones (pair.h), so that a summary describes exactly the zones of
- * its body.
+ * This is the only encoder: the recorder (source/record/streams.c), a process that records itself
+ * (runtime/sink_zones.c) and imports (import/rows.c) use it; merges (merge/chunks.c) use its functions for columns. It
+ * allocates nothing: callers own columns, open zones, sums and nodes, and pair the zones (pair.h), so that a summary
+ * describes exactly the zones of its body.
  *
  *     sonde_zones_chunk_begin(&chunk, &pair, times_ns[0]);
  *     site_at = sonde_zones_put_sites(site_at, sites, count);

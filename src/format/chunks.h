@@ -19,7 +19,7 @@ enum sonde_coding {
 	SONDE_CODING_CHANGE,
 };
 
-/* What a value refers to. Ids that do not exist are read as 0. */
+/* The kind of entity that a value refers to. Ids that do not exist are read as 0. */
 enum sonde_reference {
 	SONDE_REFERENCE_NONE,
 	SONDE_REFERENCE_TIME,     /* CLOCK_MONOTONIC ns of the recording */

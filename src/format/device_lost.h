@@ -5,9 +5,9 @@
 /* From then on the device's activity is unknown. ": NAME" of the other profiler follows. */
 #define SONDE_DEVICE_LOST_TAKEN "CUDA: processes whose device tracing was taken by another profiler"
 
-/* Both causes are reported with a count of 0. The first: the process is traced; the second: all its activities were
- * reported. If the second is missing, the process was killed or ended by _exit(), with records that had not been
- * collected. */
+/* Both causes are reported with a count of 0. The first means that the process is traced, the second that all its
+ * activities were reported. If only the first is present, the process was killed or called _exit() before all records
+ * had been collected. */
 #define SONDE_DEVICE_TRACED "CUDA: traced"
 #define SONDE_DEVICE_COMPLETE "CUDA: all was reported"
 

@@ -1,4 +1,4 @@
-/* heap.h: words of a HEAP chunk (ring.h): what the allocation hooks inside a target report to the recorder.
+/* heap.h: words of a HEAP chunk (ring.h): the reports of the allocation hooks inside a target to the recorder.
  *
  * Each record begins with one word. Its low 44 bits hold the block's address (user-space addresses are below 2^47,
  * blocks are aligned to 8), the 19 bits above the time since the previous record (ticks of 32 cycles or 32 ns), and the
@@ -41,7 +41,7 @@
 #define SONDE_HEAP_MAP_SHIFT 56
 #define SONDE_HEAP_MAP_STACK (UINT64_C(1) << 32)
 
-/* What a MAP record reports about its range. */
+/* The meaning of a MAP record for its range. */
 enum sonde_heap_map {
 	SONDE_HEAP_MAP_MEMORY = 0,
 	SONDE_HEAP_MAP_RESERVED = 1, /* not writable: no memory yet */

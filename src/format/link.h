@@ -128,8 +128,8 @@ struct sonde_link_blocks {
 	uint64_t begun_b, begun_blocks; /* allocated so far */
 };
 
-/* Which code is at an address; sent on a separate connection, without HELLO. The answer is a struct sonde_link_table,
- * with the descriptor of a file that holds the call-frame table (unwind/table.h) if there is one. */
+/* Asks which code is at an address; sent on a separate connection, without HELLO. The answer is a struct
+ * sonde_link_table, with the descriptor of a file that holds the call-frame table (unwind/table.h) if there is one. */
 struct sonde_link_table_question {
 	struct sonde_link_head head;
 	uint32_t pid;

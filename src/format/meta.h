@@ -92,7 +92,7 @@ enum sonde_snapshot_reason {
 	SONDE_SNAPSHOT_END = 5,      /* when the process ended */
 };
 
-/* What calls of a process wait for. */
+/* The kinds of objects that calls of a process wait for. */
 enum sonde_object_kind {
 	SONDE_OBJECT_LOCK = 1,   /* address: of the lock; name: of the variable, if any */
 	SONDE_OBJECT_FILE = 2,   /* name: its path */

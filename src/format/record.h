@@ -103,7 +103,7 @@ enum sonde_stack_status {
 	SONDE_STACK_STATUS_COUNT = 15,
 };
 
-/* Whether the stack reaches the thread's root. */
+/* True if the stack reaches the thread's root. */
 static inline int sonde_stack_is_complete(unsigned status)
 {
 	return status == SONDE_STACK_COMPLETE || status == SONDE_STACK_FRAME_POINTER || status == SONDE_STACK_DERIVED;

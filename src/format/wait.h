@@ -24,7 +24,7 @@ enum sonde_wait_op { SONDE_WAIT_CALL = 16, SONDE_WAIT_OBJECT = 17 };
 
 #define SONDE_WAIT_IN_VAIN 1u /* `amount` of a call for a lock, condition or semaphore that failed to get it */
 
-/* What the hooks are asked to record. */
+/* The calls that the hooks are asked to record. */
 enum sonde_wait_what {
 	SONDE_WAIT_WHAT_LOCKS = 1, /* also time and child processes */
 	SONDE_WAIT_WHAT_IO = 2,

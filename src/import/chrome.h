@@ -88,7 +88,7 @@ struct sonde_chrome_profile {
 	int64_t time_ns;      /* time of its last sample */
 };
 
-/* Counts of what was not imported. */
+/* Counts of events that were not imported. */
 struct sonde_chrome_counts {
 	uint64_t events, unclosed, unopened, flows, unknown, timeless, endless, objects, args, long_args, clipped,
 	    overlaps, deep, unordered, names, samples, idle;
@@ -180,8 +180,8 @@ struct sonde_chrome_arg {
 	uint64_t bits;
 };
 
-/* An argument as stored in the temporary file, followed by its key and its text. The first one of an event is preceded
- * by their number, a u32. */
+/* An argument as stored in the temporary file, followed by its key and its text. The first argument of an event is
+ * preceded by the number of arguments, a u32. */
 struct sonde_chrome_stored {
 	uint64_t bits;
 	uint16_t key_b, text_b;
@@ -192,7 +192,7 @@ struct sonde_chrome_stored {
 struct sonde_chrome_event {
 	char phase;
 	uint32_t name, category, pid, tid, scope; /* numbers of interned texts; 0 = none */
-	uint64_t id;          /* hash of the id, 0 = none: there can be as many ids as events, too many to intern */
+	uint64_t id;          /* hash of the id, 0 = none: ids can be as many as events, too many to intern */
 	uint32_t id_at, id_b; /* text of the id, which distinguishes counters of the same name */
 	int is_global;        /* the id is shared by all processes */
 	int has_time, has_dur;

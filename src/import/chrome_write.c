@@ -1,5 +1,5 @@
 /* chrome_write.c: writes the sorted rows into a recording: nested slices of a thread become zones, overlapping ones
- * become spans; what was dropped is reported (chrome.h). */
+ * become spans; dropped data is reported (chrome.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -235,8 +235,8 @@ static void slice_put(struct write *write, const struct sonde_chrome_row *row)
 	write->levels[write->depth++] = (struct level){.end_ns = end_ns, .args = row->args, .cursor_ns = start_ns};
 }
 
-/* Of slices with equal start and end, the outermost must be added first: if the file lists slices by end time, that is
- * the last one. */
+/* Of slices with equal start and end, the outermost must be added first: the last one, if the file lists slices by end
+ * time. */
 static void same_flush(struct write *write)
 {
 	uint32_t count = write->same_count;

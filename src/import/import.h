@@ -1,8 +1,8 @@
 /* import.h: converts files of other profilers into recordings, which are then read like any other recording.
  *
- * INFO keys report what could not be represented and what a recording needs but the file lacks: `import.from`, and
- * `import.note.1` and so on, with which every report begins (docs/IMPORT.md). Files are hostile input: memory is
- * limited, and a file that exceeds a limit is rejected as too big.
+ * INFO keys report data that could not be represented, and data that a recording needs but the file lacks:
+ * `import.from`, and `import.note.1` and so on. Every report begins with them (docs/IMPORT.md). Files are hostile
+ * input: memory is limited, and a file that exceeds a limit is rejected as too big.
  */
 #ifndef SONDE_IMPORT_IMPORT_H
 #define SONDE_IMPORT_IMPORT_H

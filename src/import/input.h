@@ -23,7 +23,7 @@ int sonde_input_is_gz(const struct sonde_input *input);
 
 /* Reads the next uncompressed bytes: their number, 0 at the end, or a negative errno; -EFBIG for a compression bomb. */
 ssize_t sonde_input_read(struct sonde_input *input, void *to, size_t size_b);
-/* True if the compressed stream is truncated: what was read is its beginning. */
+/* True if the compressed stream is truncated: the bytes read are its beginning. */
 int sonde_input_is_cut(const struct sonde_input *input);
 int sonde_input_rewind(struct sonde_input *input);
 

@@ -1,7 +1,8 @@
 /* out.h: the recording that an import writes: ids, rows and notes.
  *
- * The file head contains the start time, so whatever determines it must be read before sonde_out_begin(). Errors (disk,
- * memory) are sticky and returned by sonde_out_end(); functions that return ids then return 0. One thread.
+ * The file head contains the start time, so an import must determine the start time before it calls sonde_out_begin().
+ * Errors (disk, memory) are sticky and returned by sonde_out_end(); functions that return ids then return 0. One
+ * thread.
  */
 #ifndef SONDE_IMPORT_OUT_H
 #define SONDE_IMPORT_OUT_H
@@ -81,7 +82,7 @@ void sonde_out_fini(struct sonde_import_job *job);
 /* Adds a note for the start of reports and for the user of the import. May be called at any time. */
 void sonde_out_note(struct sonde_import_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A counter, and the text that follows the number in its note. */
+/* A counter, and the text that follows its value in the note. */
 struct sonde_out_count {
 	uint64_t count;
 	const char *what;

@@ -95,7 +95,8 @@ struct sonde_perf_maps {
 
 enum { SONDE_PERF_MAPS_MAX = 16384 };
 
-/* Adds a mapping, replacing what it overlaps. -ENOMEM; -EFBIG without a message if there are too many already. */
+/* Adds a mapping, which replaces the parts of others that it overlaps. -ENOMEM; -EFBIG without a message if there are
+ * too many already. */
 int sonde_perf_maps_add(struct sonde_perf_maps *maps, const struct sonde_perf_map *map);
 const struct sonde_perf_map *sonde_perf_maps_find(const struct sonde_perf_maps *maps, uint64_t address);
 int sonde_perf_maps_copy(struct sonde_perf_maps *out, const struct sonde_perf_maps *from);

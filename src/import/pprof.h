@@ -1,4 +1,4 @@
-/* pprof.h: the tables of a profile.proto, for pprof.c, and the choice of which of its values to import. */
+/* pprof.h: the tables of a profile.proto, for pprof.c, and the choice of the value to import. */
 #ifndef SONDE_IMPORT_PPROF_H
 #define SONDE_IMPORT_PPROF_H
 

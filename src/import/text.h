@@ -1,4 +1,4 @@
-/* text.h: whether bytes are text, and whether they look like JSON. */
+/* text.h: checks whether bytes are text, and whether they look like JSON. */
 #ifndef SONDE_IMPORT_TEXT_H
 #define SONDE_IMPORT_TEXT_H
 

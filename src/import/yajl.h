@@ -1,5 +1,5 @@
-/* yajl.h: the yajl functions that read trace events, resolved in libyajl.so.2 when a file is read, so that other
- * commands need not load it. */
+/* yajl.h: the yajl functions for trace events, resolved in libyajl.so.2 when a file is read, so that other commands
+ * need not load that library. */
 #ifndef SONDE_IMPORT_YAJL_H
 #define SONDE_IMPORT_YAJL_H
 

@@ -18,7 +18,7 @@
 #include "util/error.h"
 
 #define BATCH 1024u        /* events */
-#define NO_SITE UINT32_MAX /* site of zones whose site is lost; not 0, because it begins a zone */
+#define NO_SITE UINT32_MAX /* site of zones whose site is lost; not 0, which would end a zone */
 
 /* --- copying ----------------------------------------------------------------------------------------------------- */
 
@@ -39,8 +39,8 @@ static void copy_column(struct sonde_columns *into, size_t column, const struct 
 	sonde_buf_append(&into->column[column], from[column].at, sonde_column_b(&from[column]));
 }
 
-/* For format/bodies.def: copies columns that refer to nothing, or to times, which count from one that is shifted in the
- * chunk's head. `into` and `from` are variables of the caller, which translates the other columns. */
+/* For format/bodies.def: copies columns without references, and columns of times, which count from a time that is
+ * shifted in the chunk's head. `into` and `from` are variables of the caller, which translates the other columns. */
 #define COPY(CHUNK, NAME, coding, values, reference, ...) COPY_##reference(SONDE_##CHUNK##_COLUMN_##NAME)
 #define COPY_NONE(column) copy_column(&into, column, from);
 #define COPY_TIME(column) copy_column(&into, column, from);

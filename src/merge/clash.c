@@ -1,4 +1,5 @@
-/* clash.c: finds what two recordings have in common, which is counted once or refused, but never counted twice.
+/* clash.c: finds data that two recordings have in common. It is counted once, or the merge is refused: nothing is
+ * counted twice.
  *
  * The same recording given twice is recognised by its id. Two processes are the same if they have the same pid on the
  * same boot of the same host, overlap in time, and started within a second of each other (recorders take start times

@@ -84,8 +84,8 @@ static void lines(const struct sonde_merge_inputs *inputs, const char *key, stru
 	join(inputs, key, value, "\n");
 }
 
-/* CPUs that the recordings of a machine could use: the value on which they agree, but all CPUs if recordings overlap in
- * time, since those might use different CPUs. */
+/* CPUs that the recordings of a machine could use: the value on which they agree. If recordings overlap in time, all
+ * CPUs, since they might use different ones. */
 static double cpus_of(const struct sonde_merge_inputs *inputs, size_t machine, const char *key)
 {
 	double all = 0, may = 0;

@@ -34,7 +34,7 @@ static int is_merged_key(const char *key)
 	return !strncmp(key, "merged.", 7);
 }
 
-/* Facts of the merge have no dot in WHAT; keys of the recording have one. */
+/* Takes a fact of the merge: its key has no dot, unlike the keys of the recording. */
 static void take_fact(struct sonde_merge_part *part, const char *what, const char *value)
 {
 	uint64_t number = strtoull(value, NULL, 10);
@@ -79,7 +79,7 @@ static void add_info(struct sonde_merge_part *part, const char *key, const char 
 	part->infos[part->info_count++] = (struct sonde_merge_info){key, value};
 }
 
-/* Allocates space for what read_infos() will find for each part. */
+/* Allocates space for the INFO records that read_infos() will find for each part. */
 static int make_capacity(struct sonde_merge_inputs *inputs, const struct sonde_session *session,
 			 struct sonde_merge_part *parts, size_t count)
 {

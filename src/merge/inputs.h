@@ -19,10 +19,10 @@ struct sonde_merge_part {
 	const char *id;                 /* hex, of the original file */
 	const char *name;               /* name for its processes: "rank 3", "a"; "" = none yet */
 	const char *path;               /* for messages */
-	const char *note;               /* what was left out of it; "" = nothing */
-	uint64_t start_ns, end_ns;      /* in the clock of its file, after alignment in that of the new file */
+	const char *note;               /* the data that was left out of it; "" = nothing */
+	uint64_t start_ns, end_ns;      /* in the clock of its file; after alignment, of the new file */
 	uint64_t shift_ns;              /* total offset added to its own clock so far */
-	uint32_t first, last;           /* process ids in its file, after alignment in the new file */
+	uint32_t first, last;           /* process ids in its file; after alignment, in the new file */
 	int32_t status;                 /* as in CLOSE */
 	int closed, is_named;           /* is_named: its process names already have its name as a prefix */
 	size_t input, machine;          /* indices */

@@ -62,7 +62,7 @@ static size_t bytes_of(const char *hex, uint8_t *bytes, size_t most)
 	return count;
 }
 
-/* Adds to a module's key what identifies it apart from its path. */
+/* Builds the key that identifies a module. */
 static void key_put(struct sonde_merge_out *out, size_t index, const struct sonde_module *module, uint32_t process)
 {
 	const struct sonde_merge_input *input = &out->inputs->input[index];
@@ -112,7 +112,7 @@ static int same_symbol(const void *context, uint32_t id)
 	return row->module == requested->module && row->address == requested->address;
 }
 
-/* True if the record has more information than what is already written, since readers use the last one. Negative: out
+/* True if the record has more information than the one already written, since readers use the last one. Negative: out
  * of memory. */
 static int is_better(struct sonde_merge_out *out, struct sonde_merge_symbol symbol)
 {

@@ -23,7 +23,7 @@ struct sonde_merge_keys {
 	struct sonde_buf key; /* the key to look up */
 };
 
-/* What is known about an address. */
+/* A symbol of an address, and the input that it is from. */
 struct sonde_merge_symbol {
 	uint32_t module;
 	uint32_t input; /* index + 1 */
@@ -96,7 +96,7 @@ int sonde_merge_batch(struct sonde_merge_out *out, const struct sonde_merge_inpu
 
 /* Each writes its kind of data and returns 0 or a negative errno with a message. */
 int sonde_merge_modules(struct sonde_merge_out *out, size_t input); /* also symbols and stack nodes */
-int sonde_merge_tables(struct sonde_merge_out *out, size_t input);  /* processes, threads, and what belongs to them */
+int sonde_merge_tables(struct sonde_merge_out *out, size_t input);  /* processes, threads, and their records */
 int sonde_merge_series(struct sonde_merge_out *out, size_t input);
 int sonde_merge_rows(struct sonde_merge_out *out);   /* samples, switches, series: merged row by row, by time */
 int sonde_merge_chunks(struct sonde_merge_out *out); /* zones, events, heaps, waits: chunk by chunk */

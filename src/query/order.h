@@ -1,7 +1,7 @@
 /* order.h: sorts the rows of a scan by small integers: ids, kinds, or the names of these.
  *
- * SQLite would sort rows before grouping, with a comparison for each step. A counting sort needs no comparisons,
- * because the ids of a recording are dense.
+ * Before it groups rows, SQLite would sort them with comparisons. The ids of a recording are dense, so a counting sort
+ * does it without comparisons.
  */
 #ifndef SONDE_QUERY_ORDER_H
 #define SONDE_QUERY_ORDER_H

@@ -2,7 +2,7 @@
  *
  * A table consists of columns and a walk. The walk iterates over blocks of rows; for each column a block gives the
  * address of its first value and the stride to the next, so that one virtual-table module can read them all. Values
- * stay where the session has them: only what SQLite asks for is copied.
+ * stay where the session has them: only values that SQLite asks for are copied.
  */
 #ifndef SONDE_QUERY_TABLE_H
 #define SONDE_QUERY_TABLE_H

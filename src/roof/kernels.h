@@ -1,4 +1,4 @@
-/* kernels.h: the loops whose speed defines a ceiling: one file per architecture, kernels_CPU.c, with a table.
+/* kernels.h: the loops whose speed defines a ceiling. Each architecture has a file with a table of them, kernels_CPU.c.
  *
  * The measured operations are single assembler instructions, so that no compiler adds or removes any. A FLOP kernel
  * verifies its own count: every lane of every chain starts at 0 and computes 1·x + 1, so the sum of all lanes is the

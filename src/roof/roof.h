@@ -67,7 +67,7 @@ const struct sonde_roof_figure *sonde_roof_bandwidth(const struct sonde_roof *ro
 /* How far the median run stayed below the best; 0 if not measured. */
 double sonde_roof_spread(const struct sonde_roof_figure *figure);
 
-/* Why ceilings may be too low (they are never too high); 0 = no reason for doubt. */
+/* Reasons why ceilings may be too low (they are never too high); a reason that does not apply is 0. */
 struct sonde_roof_doubt {
 	double spread;  /* the largest spread, if runs differed too much */
 	int is_all_low; /* all CPUs together did less than one alone */

@@ -41,7 +41,7 @@ struct sonde_roof_team {
 	struct member members[];
 };
 
-/* First-touched by the thread that will use it, on its pinned CPU, so that it is on that node. */
+/* Memory is first touched by the thread that will use it, on its pinned CPU, so that it lies on that CPU's node. */
 static int memory_make(struct member *member)
 {
 	size_t size_b = member->team->memory_b;

@@ -1,7 +1,7 @@
 /* team.h: pinned threads that run a job together, each on memory that it touched first.
  *
- * A run starts when all threads are ready; each thread stops after its first piece of work past the deadline. All are
- * busy between the two, and the team's rate is the sum of each thread's work divided by its own time.
+ * A run starts when all threads are ready; each thread stops after its first piece of work past the deadline. All
+ * threads are busy in between, and the team's rate is the sum of each thread's work divided by its own time.
  */
 #ifndef SONDE_ROOF_TEAM_H
 #define SONDE_ROOF_TEAM_H

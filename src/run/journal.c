@@ -1,9 +1,9 @@
 /* journal.c: appends under a lock and reads complete lines only (journal.h).
  *
  * Each line ends with its checksum, which exposes incomplete lines and disk damage. A writer that is killed leaves an
- * unterminated line, which the next writer terminates before it appends; a writer that runs out of space truncates what
- * it has written. Rejected: one file per entry plus a rename, because concurrent writers would pick the same number; a
- * database, because it cannot be read with grep.
+ * unterminated line, which the next writer terminates before it appends; a writer that runs out of space removes the
+ * part that it has written. Rejected: one file per entry plus a rename, because concurrent writers would pick the same
+ * number; a database, because it cannot be read with grep.
  */
 #include "run/journal.h"
 

@@ -190,7 +190,7 @@ static struct foreign {
 	uint64_t words[FOREIGN_B / 8];
 } foreigns[FOREIGNS];
 
-/* NULL if as many threads as there are staging areas are here already. */
+/* NULL if other threads use all staging areas. */
 static struct foreign *foreign_take(void)
 {
 	for (uint32_t i = 0; i < FOREIGNS; i++)

@@ -1,5 +1,4 @@
-/* device.c: records what the program reports about devices: their properties, operations and activities
- * (sonde/device.h).
+/* device.c: records the devices that the program reports: their properties, operations and activities (sonde/device.h).
  *
  * Ids are assigned here, and the defining event is sent before the id is returned, so every reference follows its
  * definition. A forked child continues with its parent's numbers; ids that it has not defined itself are unknown in its

@@ -1,6 +1,6 @@
 /* file.h: writes a recording (format/record.h) using only libc: uncompressed chunks of one process.
  *
- * One thread at a time. A failed write is sticky; what is already on disk stays readable.
+ * One thread at a time. A failed write is sticky; data already on disk stays readable.
  */
 #ifndef SONDE_RUNTIME_FILE_H
 #define SONDE_RUNTIME_FILE_H

@@ -1,8 +1,8 @@
 /* gpu_driver.h: the driver interface of device timers (gpu_timer.c): timestamped events in a stream.
  *
- * Functions are looked up in the libraries that the process has loaded; nothing is loaded, and what was found stays
- * loaded, because its addresses are kept. Types are those of the drivers' C interfaces, declared here so that no driver
- * headers are needed: handles are pointers, results are int.
+ * Functions are looked up in the libraries that the process has loaded; nothing is loaded, and a library that was found
+ * stays loaded, because addresses in it are kept. Types are those of the drivers' C interfaces, declared here so that
+ * no driver headers are needed: handles are pointers, results are int.
  */
 #ifndef SONDE_RUNTIME_GPU_DRIVER_H
 #define SONDE_RUNTIME_GPU_DRIVER_H

@@ -115,7 +115,7 @@ struct sonde_gpu_timer *sonde_gpu_timer_new(int api, const struct sonde_gpu_opti
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
 
-/* Events that failed are not reused; CUDA's are then left to their context, which may be destroyed. */
+/* Events that failed are not reused. Failed CUDA events are left to their context, which may be destroyed. */
 static void mark_drop(struct sonde_gpu_timer *timer, const struct sonde_gpu_mark *mark, int has_failed)
 {
 	if (!mark->event)

@@ -1,7 +1,7 @@
 /* pool_chunk.c: columns and summary of one HEAP chunk of a pool (pool_chunk.h).
  *
- * The counterpart of source/heap/chunks.c, which the recorder uses for malloc, in preallocated memory: every event has
- * its time, nothing is sampled, and a chunk is limited to so few events that all of its columns fit.
+ * The counterpart of source/heap/chunks.c, which the recorder uses for malloc. It works in preallocated memory: every
+ * event has its time, nothing is sampled, and a chunk is limited to so few events that all of its columns fit.
  */
 #include "runtime/pool_chunk.h"
 

@@ -58,7 +58,7 @@ struct sonde_pool_chunk {
 	uint8_t bytes[sizeof(struct sonde_heap_summary) + SONDE_POOL_CHUNK_SITES * 7 * SONDE_VARINT_MAX_B];
 };
 
-/* Starts a chunk of a pool with so many live bytes and blocks. */
+/* Starts a chunk of a pool that has this many live bytes and blocks. */
 void sonde_pool_chunk_begin(struct sonde_pool_chunk *chunk, uint32_t heap, uint64_t live_b, uint64_t live_blocks);
 /* 1 if one more event might not fit. */
 int sonde_pool_chunk_is_full(const struct sonde_pool_chunk *chunk);

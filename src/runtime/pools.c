@@ -2,8 +2,7 @@
  *
  * A drain round delivers the threads' events one thread after another, so they wait until the round is over and are
  * then sorted by pool and time: each pool's chunk is filled in one go, in a single shared buffer. Live blocks of all
- * pools are in one hash table, which grows by doubling. Nothing is allocated: what does not fit the caller's memory is
- * mapped.
+ * pools are in one hash table, which grows by doubling. Nothing is allocated: memory beyond the caller's is mapped.
  */
 #include "runtime/pools.h"
 

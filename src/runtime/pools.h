@@ -33,7 +33,7 @@ void sonde_pools_snapshot(struct sonde_pools *pools, uint64_t time_ns);
 void sonde_pools_run(struct sonde_pools *pools, uint64_t until_ns);
 /* Time of the latest event added; 0 = none. */
 uint64_t sonde_pools_latest_ns(const struct sonde_pools *pools);
-/* Answers a query (format/link.h) from what has been written. */
+/* Answers a query (format/link.h) from the events written so far. */
 void sonde_pools_answer(const struct sonde_pools *pools, const char *name, struct sonde_link_blocks *out);
 /* Number of events lost for a reason since the last call. */
 uint64_t sonde_pools_lost(struct sonde_pools *pools, enum sonde_pools_lost reason);

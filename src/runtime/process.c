@@ -2,8 +2,8 @@
  *
  * The process record is on a page that a forked child reads as zeros, so a child finds state NEW and initialises itself
  * at its first event: it asks the recorder for a pool of its own, or starts a file of its own if its parent wrote one.
- * What it needs from the parent (names from the environment, the parent's pool for its site table) is in ordinary
- * variables.
+ * The data that it needs from the parent (names from the environment, the parent's pool for its site table) is in
+ * ordinary variables.
  */
 #include <errno.h>
 #include <linux/futex.h>

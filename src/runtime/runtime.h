@@ -28,7 +28,7 @@
 #endif
 
 enum sonde_process_state {
-	SONDE_PROCESS_NEW = 0, /* also what a forked child reads */
+	SONDE_PROCESS_NEW = 0, /* a forked child reads this, too */
 	SONDE_PROCESS_SETUP,   /* one thread connects; the others wait */
 	SONDE_PROCESS_ON,
 	SONDE_PROCESS_PAUSED,
@@ -60,7 +60,7 @@ struct sonde_process *sonde_process_get(void);
 struct sonde_ring_pool *sonde_process_pool(struct sonde_process *process);
 void sonde_process_off(struct sonde_process *process);
 void sonde_process_lost(struct sonde_ring_pool *pool, enum sonde_ring_lost cause, uint64_t count);
-/* Wakes the drainer so that it adds memory to the pool; only once until it has. */
+/* Wakes the drainer so that it adds memory to the pool; does nothing until the drainer has answered an earlier call. */
 void sonde_process_doorbell(struct sonde_process *process, struct sonde_ring_pool *pool);
 /* Only wakes the drainer. */
 void sonde_process_wake(struct sonde_process *process, struct sonde_ring_pool *pool);
@@ -87,7 +87,7 @@ int sonde_link_is_stopped(pid_t recorder);
 /* Sockets time out in steps; converts seconds to steps. */
 void sonde_link_step(int fd);
 unsigned sonde_link_steps(unsigned seconds);
-/* Receives one message with at most one descriptor. Returns its size, or a negative errno: −EAGAIN after so many steps,
+/* Receives one message with at most one descriptor. Returns its size, or a negative errno: −EAGAIN after `steps` steps,
  * −EHOSTDOWN if the recorder was found stopped. */
 ssize_t sonde_link_receive(int fd, unsigned steps, void *message, size_t size_b, int *out_fd);
 int sonde_link_ask(struct sonde_process *process, const struct sonde_link_query *query, struct sonde_link_answer *out);
@@ -194,8 +194,8 @@ struct sonde_event *sonde_event_reserve(struct sonde_thread *thread, struct sond
 void sonde_event_publish(struct sonde_event *event, const struct sonde_event *head);
 /* The current time in the pool's clock. */
 uint64_t sonde_event_time(const struct sonde_ring_pool *pool);
-/* Sends an event whose struct of fixed_b bytes begins with `head`, followed by `more`. Returns what the public
- * functions return. */
+/* Sends an event whose struct of fixed_b bytes begins with `head`, followed by `more`. Returns a result of the public
+ * functions. */
 int sonde_event_send(struct sonde_event *head, size_t fixed_b, const void *more, size_t more_b);
 
 /* --- self.c -------------------------------------------------------------------------------------------------------*/
@@ -204,7 +204,7 @@ int sonde_event_send(struct sonde_event *head, size_t fixed_b, const void *more,
  * the drain thread; 0 or an enum sonde_code. */
 int sonde_self_start(struct sonde_process *process, const char *path, int may_number,
 		     const struct sonde_options *options);
-/* Drains what is left and closes the file. */
+/* Drains the remaining data and closes the file. */
 int sonde_self_stop(void);
 void sonde_self_forget(void);
 int sonde_self_ask(const struct sonde_link_query *query, struct sonde_link_answer *out);

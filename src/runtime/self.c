@@ -119,8 +119,8 @@ static int fresh_map(struct fresh *out, uint32_t chunks)
 	return 0;
 }
 
-/* Resets a pool for a new recording. Its sites stay: the previous recording's sites are about to be written over them
- * and have the same prefix, and a forked child may be reading them. */
+/* Resets a pool for a new recording. Its sites stay, because a forked child may be reading them; the previous
+ * recording's sites, which are written over them next, have the same prefix. */
 static struct sonde_ring_pool *ring_reset(const struct ring *ring, uint32_t chunks, uint32_t on_full, uint32_t clock)
 {
 	struct sonde_ring_pool *pool = ring->pool;

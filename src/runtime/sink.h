@@ -17,7 +17,7 @@ struct sonde_sink;
 size_t sonde_sink_b(void);
 /* Writes the head of the recording: this process and its clocks. */
 struct sonde_sink *sonde_sink_init(void *memory, struct sonde_ring_pool *ring, struct sonde_file *file);
-/* Drains once and writes what arrived. */
+/* Drains once and writes the new data. */
 void sonde_sink_drain(struct sonde_sink *sink, struct sonde_drain *drain, const struct sonde_clockfit *fit, int final);
 /* Writes histograms and the end of the recording, and closes the file; 0, or the first error as a negative errno. Query
  * results stay. */

@@ -12,8 +12,8 @@
 
 #define LABEL_MAX_B 4095u
 
-/* Waits two ticks of the clock that stamps allocations (format/heap.h): what this thread has allocated before is then
- * stamped earlier than what it allocates next. */
+/* Waits two ticks of the clock that stamps allocations (format/heap.h): blocks that this thread has allocated before
+ * are then stamped earlier than those that it allocates next. */
 static void settle(const struct sonde_ring_pool *pool)
 {
 	uint64_t from = sonde_event_time(pool);

@@ -199,7 +199,7 @@ static uint64_t words_beyond(const struct sonde_thread *thread, uint64_t cursor)
 	return cursor > thread->zones.end ? (cursor - thread->zones.end) / 8 : 0;
 }
 
-/* A new recording has a new or reused pool: what belonged to the old one stays there. */
+/* A new recording has a new or reused pool: chunks and words of the old one stay there. */
 static void pool_changed(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint32_t recording)
 {
 	uint32_t tid = thread->tid;
@@ -340,7 +340,7 @@ static void zone_word(struct sonde_thread *thread, struct sonde_ring_pool *pool,
 		__atomic_store_n(&thread->hot.limit, 0, __ATOMIC_RELAXED);
 }
 
-/* Stores ends that handlers left behind, in order: they are older than what comes next. */
+/* Stores ends that handlers left behind, in order: they are older than the next event. */
 static void late_store(struct sonde_thread *thread)
 {
 	uint32_t stored = 0;
@@ -401,9 +401,9 @@ static struct sonde_thread *zone_enter(struct sonde_ring_pool **pool, int *insid
 
 #define GIVEN_BACK 1u /* not an address of a word */
 
-/* Returns a reservation, or the slot if it must be filled in place because the drainer waits for it. Handlers return
- * everything that they do not fill, so that happens only if one has stored words after it or switched to another
- * chunk. */
+/* Gives a reserved slot back and returns GIVEN_BACK. Returns the slot if it must be filled in place, because the
+ * drainer waits for it: a handler has then stored words after it or switched to another chunk. Handlers give back all
+ * slots that they do not fill. */
 static uint64_t slot_kept(uint64_t slot, uint64_t size_b)
 {
 	uint64_t after = slot + size_b;
@@ -412,8 +412,8 @@ static uint64_t slot_kept(uint64_t slot, uint64_t size_b)
 	return back ? GIVEN_BACK : slot;
 }
 
-/* False past the end of a chunk, in no chunk, or in a chunk of an earlier recording. A slot that is no word no longer
- * counts among those that zone_store() found beyond the end. */
+/* False past the end of a chunk, in no chunk, or in a chunk of an earlier recording. Such a slot is subtracted from the
+ * slots that zone_store() found beyond the end. */
 static int slot_is_word(struct sonde_thread *thread, const struct sonde_ring_pool *pool, uint64_t slot)
 {
 	if (slot % 8)

@@ -170,7 +170,7 @@ void sonde_events_beat(struct sonde_events *events)
 	pthread_mutex_unlock(&events->mutex);
 }
 
-/* Only a suspended connection is sure to keep its socket open, so that the descriptor is its own. */
+/* Only while a connection is suspended does its socket surely stay open, so that the descriptor belongs to it. */
 static int has_gone(const struct stream *stream)
 {
 	struct pollfd socket = {.fd = stream->fd, .events = POLLRDHUP};

@@ -14,16 +14,16 @@
 
 struct sonde_follow {
 	struct sonde_session **session; /* where the owner keeps the session */
-	int is_live;                    /* it may grow; otherwise nothing here ever changes */
+	int is_live;                    /* the recording may grow; otherwise nothing here ever changes */
 	_Atomic uint64_t revision;      /* increases whenever it has grown */
 	_Atomic uint64_t file_b;        /* file size at the last read */
-	char ended[512];                /* message about how it ended; "" = it has not */
+	char ended[512];                /* message about how the recording ended; "" = it has not */
 };
 
 /* Reads new data: 1 = there was some, 0, or a negative errno with a message: then the session is unchanged. */
 int sonde_follow_refresh(struct sonde_follow *follow);
 
-/* The recording is complete: reopens it like any later reader would; `sentence` tells how it ended. If it cannot be
+/* The recording is complete: reopens it as any later reader would; `sentence` tells how it ended. If it cannot be
  * opened, the current session stays. */
 void sonde_follow_end(struct sonde_follow *follow, const char *sentence);
 

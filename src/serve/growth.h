@@ -38,7 +38,7 @@ size_t sonde_growth_pages(struct sonde_growth *growth);
 /* True if the session will not change any more. Any thread. */
 int sonde_growth_is_whole(const struct sonde_growth *growth);
 
-/* In the worker: reads what the recording has grown by, and notifies open pages. */
+/* In the worker: reads the data added to the recording, and notifies open pages. */
 void sonde_growth_read(struct sonde_growth *growth);
 
 /* See sonde_server_tick() and sonde_server_end(). */

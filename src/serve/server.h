@@ -21,9 +21,9 @@ struct sonde_server_options {
 int sonde_server_start(struct sonde_server **out, struct sonde_session *session,
 		       const struct sonde_server_options *options);
 
-/* The same in two steps. The first only binds, so that connections queue up: it may precede a fork. sonde_server_drop()
- * frees a server that was not started, in a child also its copy. `is_live`: the recording is still being written; the
- * server then takes over the session if the call succeeds. */
+/* The same in two steps. The first step only binds, so that connections queue up; a fork may follow it.
+ * sonde_server_drop() frees a server that was not started, and in a child also the child's copy. `is_live`: the
+ * recording is still being written; the server then takes over the session if the call succeeds. */
 int sonde_server_open(struct sonde_server **out, const struct sonde_server_options *options);
 int sonde_server_begin(struct sonde_server *server, struct sonde_session *session, int is_live);
 void sonde_server_drop(struct sonde_server *server);

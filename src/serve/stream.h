@@ -1,4 +1,5 @@
-/* stream.h: a FILE stream that writes to a bounded buffer, because the client determines the size of the answer. */
+/* stream.h: a FILE stream that writes to a bounded buffer. The client determines the size of an answer, so the buffer
+ * needs a limit. */
 #ifndef SONDE_SERVE_STREAM_H
 #define SONDE_SERVE_STREAM_H
 

@@ -7,8 +7,8 @@
 
 struct sonde_worker;
 
-/* Embedded in each work item. `run` is called once: in the worker's thread, or in that of sonde_worker_end() with
- * `late` set, when it must only report that the work was cancelled. */
+/* Embedded in each work item. `run` is called once: in the worker's thread, or with `late` set in the thread of
+ * sonde_worker_end(). If `late`, it must only report that the work was cancelled. */
 struct sonde_work {
 	void (*run)(struct sonde_work *work, int late);
 	struct sonde_work *next; /* used by the worker */

@@ -43,7 +43,7 @@ struct sonde_source {
 	 * missing and how to get it. It has no lasting effect. */
 	int (*probe)(const struct sonde_record_options *options, char *why, size_t why_b);
 
-	/* Also registers with the channel (target/channel.h) if processes report to the source. */
+	/* open() also registers with the channel (target/channel.h) if processes report to the source. */
 	int (*open)(struct sonde_source_run **out, const struct sonde_source_context *context);
 	int (*prepare)(struct sonde_source_run *run, struct sonde_launch *launch); /* NULL = nothing to prepare */
 	int (*start)(struct sonde_source_run *run, pid_t pid); /* pid: the held child, or the process to attach to */

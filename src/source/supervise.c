@@ -38,7 +38,7 @@
 #define FLUSH_NS 1000000000u
 #define SAVE_DELAY_NS \
 	400000000u       /* delay from the event to the save: waits found by polling and exits are reported this late */
-#define FLUSHES_A_KEEP 8 /* a flight recorder drops whole chunks: keep them short compared with what it keeps */
+#define FLUSHES_A_KEEP 8 /* a flight recorder drops whole chunks: each should hold a small part of the time kept */
 #define HORIZON_SLACK_NS \
 	10000000u /* how late a record may be published after its timestamp: a hypervisor may take the CPU */
 #define SYMBOLS_NS 3000000000u /* time limit for looking up symbols at the end */
@@ -312,7 +312,7 @@ static void run_loop(struct supervisor *supervisor)
 	}
 }
 
-/* The duration ended first: the recording is closed, the command goes on alone, and we still return its exit code. */
+/* The duration ended first: the recording is closed, the command continues alone, and we still return its exit code. */
 static void outlive(struct supervisor *supervisor)
 {
 	while (supervisor->options->command && !is_gone(supervisor)) {

@@ -11,7 +11,7 @@
 /* The outcome. `error` concerns the recording and never hides the command's own status. */
 struct sonde_supervise_result {
 	int started; /* the command ran (or the process was attached to) */
-	int status;  /* of the command, as wait(2); −1 = unknown (attached) */
+	int status;  /* of the command, as from wait(2); −1 = unknown (attached) */
 	int error;   /* 0 or a negative errno of the recording; sonde_error_text() has the message */
 	uint64_t samples;
 	uint64_t wall_ns;     /* from the command's release to its end */

@@ -18,7 +18,7 @@
 #define PRUNE_FROM_B 65536 /* smaller files do not make the cache grow fast enough to check its size each time */
 #define PRUNED_AT_ONCE 8
 
-/* A home directory may be writable by the user's own group; what we created ourselves may not. */
+/* A home directory may be writable by the user's own group; directories and files that we created may not. */
 static int is_ours(int fd, mode_t type, mode_t forbidden)
 {
 	struct stat facts;

@@ -1,9 +1,9 @@
 /* index.h: the functions, inlined functions, files and lines of all addresses in a module's parsed units.
  *
  * Flat arrays that refer to each other by index, so that an index can be written to and read from a cache file
- * unchanged. The list of units tells where the DWARF is; segments are what has been read of it: address ranges of one
- * compile unit each, disjoint and sorted. Within a segment, each span covers from its offset up to the next span. A
- * span's node is the innermost inlined function; its parents lead up to the machine function.
+ * unchanged. The list of units says where the DWARF is. The segments hold the DWARF that has been read: each is an
+ * address range of one compile unit; they are disjoint and sorted. Within a segment, each span covers from its offset
+ * up to the next span. A span's node is the innermost inlined function; its parents lead up to the machine function.
  */
 #ifndef SONDE_SYMBOL_INDEX_H
 #define SONDE_SYMBOL_INDEX_H
@@ -45,7 +45,7 @@ struct sonde_index_unit {
 	uint64_t size_b; /* size of all its entries */
 };
 
-/* Sizes of the arrays when the index was loaded: what comes after them is new. */
+/* Sizes of the arrays when the index was loaded: later elements are new. */
 struct sonde_index_mark {
 	uint32_t node;
 	uint32_t reserved;
@@ -96,7 +96,7 @@ int sonde_index_merge(struct sonde_index *index, const struct sonde_index *unit,
 void sonde_index_sort(struct sonde_index *index);
 
 /* The cache file of a build-id. Loading checks every reference; on -ENOENT and -EBADMSG the index is empty. Storing
- * merges what another process has stored since loading; above 32 MB only what was read since loading is kept. */
+ * merges data that another process has stored since loading; above 32 MB only data read since loading is kept. */
 int sonde_index_load(struct sonde_index *out, const uint8_t *build_id, size_t build_id_b);
 int sonde_index_store(struct sonde_index *index, const uint8_t *build_id, size_t build_id_b);
 

@@ -4,8 +4,8 @@
  * directory is private to the user, every reference is checked once, so that a damaged file cannot lead a lookup
  * outside the arrays.
  *
- * Two processes may read different units of a module at the same time: the later one to store merges what the other
- * stored. The file is replaced as a whole, so units stored at exactly the same moment may be lost and read again; the
+ * Two processes may read different units of a module at the same time: the later one to store merges the units of the
+ * other. The file is replaced as a whole, so units stored at exactly the same moment may be lost and read again; the
  * file is never damaged.
  */
 #include <errno.h>
@@ -177,7 +177,7 @@ static uint64_t stored_check(const struct sonde_cache_key *key)
 	return got == (ssize_t)sizeof head ? head.check : 0;
 }
 
-/* Merges the contents of the current file, if any, with what `index` has read since it was loaded. */
+/* Merges the contents of the current file, if any, with the units read into `index` since it was loaded. */
 static int combine(struct sonde_index *out, const struct sonde_index *index, const struct sonde_cache_key *key,
 		   int with_file)
 {

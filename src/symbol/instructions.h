@@ -37,8 +37,8 @@ struct sonde_instruction {
 	int is_last;      /* never falls through (return or jump): what follows is reached by a jump, or is not code */
 };
 
-/* Passes all instructions from the first byte on to `take`, until it returns non-zero, which is returned, or the bytes
- * are not an instruction: 0. -ENOSYS with a message if code cannot be decoded here. */
+/* Passes all instructions from the first byte on to `take`, and returns its first non-zero result; 0 at the end, or
+ * when the bytes are not an instruction. -ENOSYS with a message if code cannot be decoded here. */
 int sonde_code_each(const struct sonde_code *code,
 		    int (*take)(void *context, const struct sonde_instruction *instruction), void *context);
 

@@ -2,7 +2,7 @@
  *
  * Addresses are resolved in batches, unique and sorted, so that one walk over a compile unit serves all of them. DWARF
  * is consulted first, for the functions that were hit (never the whole file), in parallel; then ELF symbols; then the
- * call-frame range of a stripped function. What was read is cached by build-id. All texts live as long as the struct
+ * call-frame range of a stripped function. Results are cached by build-id. All texts live as long as the struct
  * sonde_symbols.
  *
  *	sonde_symbols_open(&symbols, path, build_id, build_id_b, &options);

@@ -1,7 +1,7 @@
 /* columns_read.h: decodes columnar chunk bodies, one column at a time.
  *
- * One-byte values, the most frequent, take the first branch; for mixed lengths (times), eight bytes are loaded at once
- * and packed without a branch on the length. No read goes beyond the column's end.
+ * One-byte values, the most frequent ones, take the first branch. For mixed lengths (times), eight bytes are loaded at
+ * once and packed without a branch on the length. No read goes beyond the column's end.
  */
 #ifndef SONDE_TRACE_COLUMNS_READ_H
 #define SONDE_TRACE_COLUMNS_READ_H

@@ -9,7 +9,7 @@
 
 struct sonde_scan {
 	int fd;
-	uint64_t at;     /* everything before it has been accepted or given up as damaged */
+	uint64_t at;     /* all bytes before it were accepted or given up as damaged */
 	uint64_t file_b; /* size of the file when last checked; set by the caller, never smaller than `at` */
 	uint64_t next_seq;
 	uint64_t index_offset; /* of the INDEX chunks just before `at`; 0 = none */

@@ -62,8 +62,8 @@ int sonde_writer_error(const struct sonde_writer *writer);
  * no space for them. The file gets no index, and closing still returns the error. */
 void sonde_writer_last_words(struct sonde_writer *writer);
 
-/* Recording has begun: atomically replaces an existing file of that name, untouched until now. Does nothing if already
- * done; on an error both files stay as they are, and closing tries again. */
+/* Recording has begun: atomically replaces an existing file of that name, which was untouched until now. Later calls do
+ * nothing. On an error both files stay as they are, and closing tries again. */
 int sonde_writer_commit(struct sonde_writer *writer);
 
 /* Commits, flushes, writes index and tail, closes, frees. Returns the first error of the recording, if any. */

@@ -1,4 +1,5 @@
-/* machine.h: what the unwinder needs to know about each architecture: registers, signal frame and return addresses. */
+/* machine.h: the properties of each architecture that the unwinder needs: registers, signal frame and return
+ * addresses. */
 #ifndef SONDE_UNWIND_MACHINE_H
 #define SONDE_UNWIND_MACHINE_H
 

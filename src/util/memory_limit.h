@@ -1,9 +1,9 @@
 /* memory_limit.h: limits the memory that this process may use while it reads an untrusted file.
  *
- * One limit covers every table, buffer and library: whatever a hostile file inflates ends in a failed allocation, which
- * callers report as -ENOMEM. It is the kernel's limit on private writable memory (RLIMIT_DATA), so peak RSS stays below
- * the limit plus the program and its libraries. Only for commands, which own their process; child processes inherit the
- * limit.
+ * One limit covers every table, buffer and library: a hostile file that inflates any of them causes a failed
+ * allocation, which callers report as -ENOMEM. It is the kernel's limit on private writable memory (RLIMIT_DATA), so
+ * peak RSS stays below the limit plus the program and its libraries. Only for commands, which own their process; child
+ * processes inherit the limit.
  */
 #ifndef SONDE_UTIL_MEMORY_LIMIT_H
 #define SONDE_UTIL_MEMORY_LIMIT_H

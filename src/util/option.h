@@ -1,7 +1,7 @@
 /* option.h: tables of command-line options: parsing, help, completion and the man page are made from their rows.
  *
- * A table ends with a row of zeros. A row may include another table, so that a source keeps its options in its own
- * file, and a command only says where they are shown. To iterate over all options:
+ * A table ends with a row of zeros. A row may include another table. So a source can keep its options in its own file,
+ * and a command only says where they are shown. To iterate over all options:
  *
  *	struct sonde_option_walk walk = {.at = table};
  *	for (const struct sonde_option *option; (option = sonde_option_next(&walk));)

@@ -4,8 +4,9 @@
 
 #include <stddef.h>
 
-/* The first index of [first, end) at which `is_before` does not hold, else `end`; it holds for all before that. The
- * condition is an expression of the index `at`, which the caller names: SONDE_SEARCH(i, 0, count, rows[i].end <= time).
+/* The first index of [first, end) at which `is_before` does not hold, else `end`. The condition must hold for all
+ * indices before that one. The condition is an expression of the index `at`, which the caller names: SONDE_SEARCH(i, 0,
+ * count, rows[i].end <= time).
  */
 #define SONDE_SEARCH(at, first, end, is_before)                               \
 	({                                                                    \

@@ -6,7 +6,7 @@
 
 #define SONDE_SHELL_PLAIN "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:@%,"
 
-/* True if the word needs no quotes. */
+/* True if the shell needs no quotes around the word. */
 static inline int sonde_shell_is_plain(const char *word)
 {
 	return *word && !word[strspn(word, SONDE_SHELL_PLAIN)];

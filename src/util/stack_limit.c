@@ -1,6 +1,6 @@
-/* stack_limit.c: switches to a mapped stack in the same thread (stack_limit.h). Rejected: a thread of its own for the
- * command (ptrace, the signal of a dead parent and credentials belong to the thread), and executing ourselves with a
- * higher limit, which the hard limit forbids and programs would inherit.
+/* stack_limit.c: switches to a mapped stack in the same thread (stack_limit.h). Rejected: a separate thread for the
+ * command (ptrace, the parent-death signal and credentials belong to a thread), and executing ourselves with a higher
+ * limit, which the hard limit may forbid and which programs would inherit.
  */
 #include "util/stack_limit.h"
 

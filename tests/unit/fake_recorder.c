@@ -1,4 +1,4 @@
-/* fake_recorder.c: a recorder that keeps what sources hand to it in memory, for tests of sources. */
+/* fake_recorder.c: a recorder that keeps in memory all data that sources pass to it, for tests of sources. */
 #include "fake_recorder.h"
 
 #include <stdlib.h>

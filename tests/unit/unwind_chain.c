@@ -1,4 +1,5 @@
-/* unwind_chain.c: compiled with -O2 -fomit-frame-pointer -fexceptions, whatever options the other files have. */
+/* unwind_chain.c: a chain of calls to unwind, compiled with -O2 -fomit-frame-pointer -fexceptions, whatever options the
+ * other files have. */
 #include "unwind_chain.h"
 
 #include <alloca.h>

@@ -1,4 +1,4 @@
-/* unwind_self.c: the modules of this process from dl_iterate_phdr, their tables from sonde_cfi_open(). */
+/* unwind_self.c: finds the modules of this process with dl_iterate_phdr(), and their tables with sonde_cfi_open(). */
 #include "unwind_self.h"
 
 #include <link.h>

@@ -1,4 +1,4 @@
-/* zones_recorder.c: a recorder that sums up what the zones source passes to it (zones_recorder.h). */
+/* zones_recorder.c: a recorder that sums up the data that the zones source passes to it (zones_recorder.h). */
 #include "zones_recorder.h"
 
 #include <errno.h>

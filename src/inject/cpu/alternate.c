@@ -30,7 +30,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define HANDLER_B 2048ul /* stack used in the first tick, which connects */
-#define OURS_B 262144ul  /* also for the program's handlers; only what is used takes memory */
+#define OURS_B 262144ul  /* also for the program's handlers; only used pages take memory */
 #define WORD_BITS 64u
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
@@ -56,7 +56,7 @@ static size_t frame_b(void)
 
 /* --- the table --------------------------------------------------------------------------------------------------- */
 
-/* The lowest that is free, so that a forked child has few words to clear; INJECT_TIMERS = none. */
+/* Takes the lowest free slot, so that a forked child has few words to clear; INJECT_TIMERS = none. */
 static uint32_t take_slot(void)
 {
 	for (uint32_t i = 0; i < INJECT_TIMERS / WORD_BITS; i++) {

@@ -3,13 +3,13 @@
  * The program's disposition for INJECT_SIGNAL is stored, returned on request, and used for signals that do not come
  * from our timers, with the flags and the mask that were set. Many programs block all signals in their worker threads,
  * which would then never be sampled: so a blocked INJECT_SIGNAL is only simulated, as long as the difference cannot be
- * observed. When one arrives from elsewhere, the thread really blocks it and resends it to itself, so that it is
- * pending for sigpending(), sigwait() and signalfd as it would be without us; the thread's timer stops until the
+ * observed. When such a signal arrives from elsewhere, the thread really blocks it and resends it to itself, so that it
+ * is pending for sigpending(), sigwait() and signalfd as it would be without us; the thread's timer stops until the
  * program unblocks the signal. sigwait() and the like do not return our ticks.
  *
  * Our handler runs on the thread's alternate stack: the program's, which runtimes with small stacks (Go's) set up, or
- * ours (cpu/alternate.c). Handlers of the program that run on its own are not interrupted by us, and a thread whose
- * alternate stack is too small for the kernel's frame and our handler is not sampled.
+ * ours (cpu/alternate.c). We do not interrupt handlers of the program that run on its own alternate stack, and a thread
+ * whose alternate stack is too small for the kernel's frame and our handler is not sampled.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -27,7 +27,7 @@
 #define LIBRARYS (UINT64_C(3) << 31)              /* signals 32 and 33, reserved by the C library */
 #define OURS (UINT64_C(1) << (INJECT_SIGNAL - 1)) /* as a kernel signal set */
 
-/* Signal sets, whose first word is the kernel's: not by functions that a sanitizer may replace. */
+/* Signal sets, whose first word is the kernel's, are accessed without functions that a sanitizer may replace. */
 static int has_ours(const sigset_t *set)
 {
 	uint64_t word;
@@ -94,11 +94,11 @@ static int real_sigaction(int number, const struct sigaction *action, struct sig
 
 static int has_handler(const struct sigaction *action)
 {
-	return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN; /* SA_SIGINFO may be set all the same */
+	return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN; /* even if SA_SIGINFO is set */
 }
 
-/* Ticks run where the program's own handler for the signal wants to run: it may switch to another stack and return
- * later, when an alternate stack would have been used again. */
+/* Ticks run on the stack that the program's own handler for the signal requires: that handler may switch to another
+ * stack and return later, when an alternate stack would have been used again. */
 static int install(const struct sigaction *of_program, struct sigaction *old)
 {
 	int on_stack = !has_handler(of_program) || of_program->sa_flags & SA_ONSTACK;

@@ -111,7 +111,7 @@ void inject_left(void)
 	inject_thread_quiet_all();
 }
 
-/* The functions that ours stand for: ThreadSanitizer's report what was found, and change the exit code. */
+/* The functions that ours replace: ThreadSanitizer's report its findings, and change the exit code. */
 static struct {
 	void (*_exit)(int status);
 	void (*_Exit)(int status);

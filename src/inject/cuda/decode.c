@@ -26,7 +26,8 @@ static const char *const losses[CUDA_LOSSES] = {
 
 /* --- devices, queues, operations ---------------------------------------------------------------------------------- */
 
-/* Returns a new table entry that could not be used: it is the key's own, and the last one taken. */
+/* Stores the number of a new table entry. If there is none (0), the entry, which was taken last, is returned to the
+ * table. */
 static uint32_t settle(struct cuda_table *table, uint64_t *number, uint32_t id)
 {
 	*number = id;

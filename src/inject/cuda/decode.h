@@ -36,7 +36,7 @@ typedef int cuda_next(uint8_t *bytes, size_t size_b, void **record);
 
 /* Decodes a buffer. `next` knows the lengths of all kinds; NULL: uses our own lengths, up to the first unknown kind. */
 void cuda_decode(struct cuda_decoder *decoder, uint8_t *bytes, size_t size_b, enum cuda_pass pass, cuda_next *next);
-/* Reports what could not be decoded since the last call. */
+/* Reports the records that could not be decoded since the last call. */
 void cuda_decoder_settle(struct cuda_decoder *decoder);
 
 /* Length of a record of that kind; 0: unknown. */

@@ -71,7 +71,7 @@ static inline uint64_t cuda_moment(const struct cuda_decoder *decoder, uint64_t 
 	return time_ns ? time_ns + decoder->shift_ns : 0;
 }
 
-/* All properties of an operation; the name by its number. */
+/* All properties of an operation; `name` is the number of its name. */
 struct cuda_operation {
 	uint32_t kind, name;
 	uint32_t grid[3], block[3];
@@ -84,8 +84,8 @@ _Static_assert(sizeof(struct cuda_operation) == CUDA_OPERATION_WORDS * sizeof(ui
 
 /* --- cuda/decode.c ------------------------------------------------------------------------------------------------ */
 
-/* Numbers, reported first if they are new; 0 = there are too many. A device without a record (`info` NULL) is known by
- * its index alone. */
+/* Each returns the number of a thing, which is reported first if it is new; 0 = there are too many. A device without a
+ * record (`info` NULL) is known by its index alone. */
 uint32_t cuda_device_of(struct cuda_decoder *decoder, uint32_t index, const struct sonde_device_info *info);
 uint32_t cuda_queue_of(struct cuda_decoder *decoder, uint32_t device, uint32_t context, uint32_t stream);
 uint32_t cuda_operation_of(struct cuda_decoder *decoder, const struct cuda_operation *operation);

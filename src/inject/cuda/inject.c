@@ -65,8 +65,8 @@ static struct timespec time_after(uint64_t span_ns)
 	return (struct timespec){(time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S)};
 }
 
-/* Called with `lock`: waits until something has changed (0) or the deadline. Like a pthread condition, but the
- * recording of the program's waits (--threads) would attribute that to the program, and syscall(), too. */
+/* Called with `lock`: waits until something has changed (0) or the deadline. Uses neither a pthread condition nor
+ * syscall(): the recording of the program's waits (--threads) would attribute such a wait to the program. */
 static int wait_for_change(const struct timespec *until)
 {
 	uint32_t seen = atomic_load_explicit(&changes, memory_order_relaxed);
@@ -113,8 +113,8 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 /* --- our thread --------------------------------------------------------------------------------------------------- */
 
 /* Determines the offset from CUPTI's clock, the time of day, to ours: reads it between two reads of ours, several
- * times, and uses the closest pair. The offset is kept until a more accurate or a contradicting one is found: then that
- * clock was set, or runs at another speed. */
+ * times, and uses the closest pair. The offset is kept until a more accurate one is found, or one that contradicts it:
+ * then that clock was set, or runs at another speed. */
 static void calibrate(void)
 {
 	static uint64_t known_ns = UINT64_MAX; /* accuracy */

@@ -270,8 +270,8 @@ static void take_pool(struct cuda_decoder *decoder, const uint8_t *record, size_
 			    type == CUDA_POOL_DESTROYED ? 0 : activity.size_b);
 }
 
-/* A stream that waits for an event blocks no thread: that is an ordinary call. Of the other kinds, a wait for a stream
- * names its queue; CUPTI gives none for a context or an event. */
+/* A stream that waits for an event blocks no thread, so that is an ordinary call. A wait for a stream gets the stream's
+ * queue; for a wait for a context or an event, CUPTI gives none. */
 static void take_sync(struct cuda_decoder *decoder, const uint8_t *record, size_t size_b)
 {
 	static const char *const names[] = {

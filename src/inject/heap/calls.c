@@ -1,8 +1,8 @@
 /* calls.c: hooks of the allocator's functions, which call those that the program would have called.
  *
- * These are looked up when the first of ours is called, possibly by the dynamic loader. A call that is not recorded is
- * a tail call of the real function; any other is a tail call of a function that takes the hook's place on the stack:
- * its return address and frame pointer are the caller's (HOOK_CALLER).
+ * The real functions are looked up when the first hook is called, possibly by the dynamic loader. A call that is not
+ * recorded is a tail call of the real function; any other is a tail call of a function that takes the hook's place on
+ * the stack: its return address and frame pointer are the caller's (HOOK_CALLER).
  */
 #include <errno.h>
 #include <malloc.h>

@@ -30,8 +30,8 @@ extern int heap_is_light;    /* blocks are sampled, and nothing else is done */
 #define HEAP_NEVER 254u
 #define HEAP_PAGE_BITS 12
 
-/* Bytes that the calling thread may still allocate before the next sample; 0 = not drawn yet, which heap_record_take()
- * does. */
+/* Bytes that the calling thread may still allocate before the next sample; 0 = heap_record_take() must draw the number
+ * first. */
 extern __thread uint64_t heap_left __attribute__((tls_model("initial-exec")));
 /* Per hash of a page: number of blocks whose free must be recorded; 255: overflow, no longer counted. heap_none is the
  * value that means "no such block": 0, or a value that no counter has if every free must be recorded. */
@@ -71,7 +71,7 @@ void heap_record_sample(void);
 void *heap_record_take(void *block, size_t size_b, const struct hook_caller *caller);
 int heap_record_recorded(const void *block);
 
-/* Counts a block of this size down; true if nothing else is to be done. An empty block counts as one byte. */
+/* Counts down by the size of a block; true if nothing else is to be done. An empty block counts as one byte. */
 static inline int heap_record_passes(size_t size_b)
 {
 	uint64_t counted_b = (uint64_t)size_b + !size_b, left_b = heap_left;
@@ -81,7 +81,8 @@ static inline int heap_record_passes(size_t size_b)
 	return 1;
 }
 
-/* Pages of one region have different hashes, and regions that are a multiple of its size apart do not collide. */
+/* The hash of a block's page. Pages of one region have different hashes, and regions that lie a multiple of their size
+ * apart do not collide. */
 static inline uint32_t heap_record_page(const void *block)
 {
 	uint64_t page = (uint64_t)(uintptr_t)block >> HEAP_PAGE_BITS;
@@ -98,7 +99,7 @@ static inline int heap_record_may_end(const void *block)
 /* From now on heap_record_may_end() is true for this block. */
 void heap_record_mark(const void *block);
 
-/* From now on it is true for all blocks, as at the start, or only for marked ones. */
+/* From now on heap_record_may_end() is true for all blocks, as at the start, or only for marked ones. */
 static inline void heap_record_look(int at_all)
 {
 	atomic_store_explicit(&heap_none, at_all ? HEAP_NEVER : 0, memory_order_relaxed);
@@ -136,20 +137,20 @@ void heap_record_deleted(const void *block);
 
 /* --- heap/names.c ---------------------------------------------------------------------------------------------- */
 
-/* Informs the recorder if malloc is defined in the executable, so that the hooks are never called. */
+/* Informs the recorder if malloc is defined in the executable: the hooks are then never called. */
 void heap_names_begin(void);
 
 /* --- heap/maps.c ----------------------------------------------------------------------------------------------- */
 
 /* Finds the real functions that map memory. */
 void heap_maps_ask(void);
-/* Finds the objects whose mappings do not count as the program's; nothing is recorded before that. Not before other
+/* Finds the objects whose mappings do not count as the program's; nothing is recorded before that. Call it after other
  * objects are initialised: a sanitizer's dl_iterate_phdr() cannot be called earlier. */
 void heap_maps_begin(void *real_malloc);
 
 /* --- heap/operators.c ------------------------------------------------------------------------------------------ */
 
-/* Finds the operators that serve all objects. Only while nothing but the objects of program startup is loaded. */
+/* Finds the operators that serve all objects. Call it while only the objects of program startup are loaded. */
 void heap_operators_begin(void);
 /* To be called before and after a call of dlclose(). */
 void heap_operators_close(void);

@@ -1,5 +1,5 @@
-/* operators.c: hooks of C++ operators new and delete, for allocators with operators of their own; most call malloc and
- * free, and what those hooks have recorded is not recorded again.
+/* operators.c: hooks of C++ operators new and delete, for allocators with operators of their own. Most operators call
+ * malloc and free; a block that those hooks have recorded is not recorded again.
  *
  * The operators that a program would call depend on the caller. Operators found after our object at program start serve
  * all callers, and are never unloaded. If there are none, as in C programs, each object loaded later, such as an
@@ -348,7 +348,8 @@ static __attribute__((noinline)) void *take(size_t size_b, size_t align_b, int m
 }
 
 /* Exceptions of the real operator pass through. Debug information shows the plain names, without C++ mangling. A call
- * before our object is relocated, by a library's resolver, is only passed on: nothing is known for all callers then. */
+ * before our object is relocated, by a library's resolver, is only passed on: no operators for all callers are known
+ * then. */
 #define NEW(symbol, parameters, arguments, align_b, may_fail)                                         \
 	EXPORT void *alloc##symbol parameters __asm__(#symbol);                                       \
 	EXPORT void *alloc##symbol parameters                                                         \

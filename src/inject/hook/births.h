@@ -1,4 +1,4 @@
-/* births.h: created threads start in the injected object: hook/births.c, linked into each object separately. */
+/* births.h: lets created threads start in the injected object: hook/births.c, linked into each object separately. */
 #ifndef SONDE_INJECT_HOOK_BIRTHS_H
 #define SONDE_INJECT_HOOK_BIRTHS_H
 

@@ -184,8 +184,7 @@ static int connect_once(struct sonde_process *process)
 	inject_connect_close(process->fd);
 	process->fd = 0;
 	struct sonde_ring_pool *pool = atomic_load(&process->pool);
-	/* A child that has dropped privileges must not be able to read what its parent's stack contains from then
-	 * on. */
+	/* A child that has dropped privileges must not be able to read the later contents of its parent's stack. */
 	if (SONDE_RUNTIME_CLIENT == SONDE_LINK_CPU &&
 	    !call(SYS_madvise, (long)pool, (long)process->pool_b, MADV_DONTFORK, 0))
 		return 0;

@@ -10,7 +10,8 @@
 
 #include "runtime/runtime.h"
 
-/* On a page that reads as zeros in a forked child. So the child finds state NEW and makes its own connection. */
+/* Lies on a page that reads as zeros in a forked child, so that the child finds state NEW and makes its own
+ * connection. */
 struct inject_link {
 	struct sonde_process process;
 	int code; /* of the last attempt */
@@ -39,7 +40,7 @@ int inject_connect_spares(uint64_t size_b);
 /* `size_b` zeroed bytes that read as zeros in a forked child; NULL = none. */
 void *inject_connect_page(size_t size_b);
 
-/* The process's pool, after connecting if that was not tried yet; NULL = none: process.state tells whether to ask
+/* The process's pool, after connecting if that was not tried yet; NULL = none: link->process.state tells whether to ask
  * again. Async-signal-safe. */
 struct sonde_ring_pool *inject_connect_pool(struct inject_link *link);
 

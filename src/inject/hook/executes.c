@@ -1,9 +1,9 @@
 /* executes.c: removes our LD_PRELOAD entry for an executed program that cannot read our files: its loader would print
  * an error to its standard error.
  *
- * Only the executing process sees what its program will see: after chroot(), in another mount namespace, or as another
- * user. So hooks of the exec functions check that the file in LD_PRELOAD can be opened; if not, its entry is removed
- * from the environment that is passed on. The path is opened literally: a directory is really named $LIB
+ * Only the executing process sees the files as its program will: after chroot(), in another mount namespace, or as
+ * another user. So hooks of the exec functions check that the file in LD_PRELOAD can be opened; if not, its entry is
+ * removed from the environment that is passed on. The path is opened literally: a directory is really named $LIB
  * (scripts/preload-tree). Once the process has sandboxed itself with seccomp, nothing is opened any more: the result of
  * the last check before that applies (inject_sandbox_entering()).
  *
@@ -190,7 +190,7 @@ static void *map_capacity(size_t size_b)
 	return at < 0 && at > -4096 ? NULL : (void *)at; /* NOLINT: an address */
 }
 
-/* What to execute, and by which function. */
+/* The program to execute, and the function to use. */
 struct execution {
 	enum { BY_EXECVE, BY_EXECVPE, BY_FEXECVE, BY_SPAWN, BY_SPAWNP } by;
 	int fd;

@@ -1,7 +1,7 @@
 /* hook_process.c: whether this process is recorded, from when, and until when.
  *
- * A process that must no longer be recorded reports that to the recorder, with the time: what its other threads still
- * write, until their chunks are full, is incomplete and is not read.
+ * A process that must no longer be recorded reports that to the recorder, with the time. Its other threads may still
+ * write until their chunks are full; these later records are incomplete and are not read.
  */
 #include <linux/futex.h>
 #include <sys/prctl.h>
@@ -59,7 +59,7 @@ void hook_process_record(enum sonde_link_reason reason)
 	inject_calls_end();
 }
 
-/* Also called in a child of vfork(), which shares its parent's memory. */
+/* This function is also called in a child of vfork(), which shares its parent's memory. */
 void inject_executes_hidden(const char *name)
 {
 	struct sonde_link_leave message = {.time = 0};
@@ -108,9 +108,9 @@ static void begin(const char *wanted)
 int hook_process_init(void)
 {
 	enum { NEW, READING, KNOWN };
-	/* Owner: the thread that changes it from NEW, until it stores KNOWN. Others, and the owner's own hooks, do not
-	 * wait: nothing is recorded before KNOWN. acquire and release: `hook_process` and the settings were written
-	 * first. */
+	/* Owner: the thread that changes it from NEW, until it stores KNOWN. Other threads, and the owner's own hooks,
+	 * do not wait: nothing is recorded before KNOWN. acquire and release: `hook_process` and the settings were
+	 * written first. */
 	static _Atomic uint32_t state;
 	uint32_t before = atomic_load_explicit(&state, memory_order_acquire);
 	if (before != NEW || !environ) /* the dynamic loader allocates before the C library is initialised */
@@ -142,7 +142,7 @@ void hook_process_forked(void)
 
 /* --- end --------------------------------------------------------------------------------------------------------- */
 
-/* Wakes threads that wait for a chunk, so that they check whether recording goes on. */
+/* Wakes threads that wait for a chunk, so that they check whether recording continues. */
 static void wake(struct sonde_ring_pool *pool)
 {
 	inject_machine_call(SYS_futex, (long)&pool->freed, FUTEX_WAKE, INT32_MAX, 0, 0, 0);

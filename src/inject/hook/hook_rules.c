@@ -35,7 +35,7 @@
 #define SPINS 100
 #define REMAINDER_NS 1000000
 #define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW)
-#define RESTS (2000 * WAIT_S) /* at least so many ms: longer than the recorder may take to answer */
+#define RESTS (2000 * WAIT_S) /* a minimum in ms: longer than the recorder may take to answer */
 
 struct module {
 	uint64_t start, end, bias;
@@ -136,7 +136,7 @@ static int is_spared(int fd)
 	return !fstat(fd, &facts) && inject_connect_spares(2 * (uint64_t)facts.st_size);
 }
 
-/* `known` reads as zeros in a forked child, which would never unmap the table, and map one of its own. */
+/* `known` reads as zeros in a forked child: it would never unmap the table, and would map another one. */
 static void keep_from_children(const struct sonde_unwind_table *table)
 {
 	inject_machine_call(SYS_madvise, (long)table->mapping, (long)table->mapping_b, MADV_DONTFORK, 0, 0, 0);
@@ -238,7 +238,7 @@ static uint32_t row_number(uint64_t packed)
 	return number;
 }
 
-/* Also if a thread was interrupted by siglongjmp while adding the same rule. */
+/* Stores a rule, even if siglongjmp interrupted a thread that was adding the same one. */
 static void keep(uint64_t pc, uint64_t packed)
 {
 	uint32_t row = row_number(packed);
@@ -378,8 +378,8 @@ static int has_lost_any(const struct inject_objects_count *before)
 	return !now.is_known || !before->is_known || now.unloads != before->unloads;
 }
 
-/* `listed_count` 0: forgets everything. Unloaded code is not run any more, so the removed rules are not looked up, and
- * others are found again. Threads then unwind from scratch. Called with signals held. */
+/* `listed_count` 0: forgets everything. Unloaded code does not run any more, so its rules are not looked up; rules of
+ * other code are found again. Threads then unwind from scratch. Called with signals held. */
 static void forget(uint32_t listed_count)
 {
 	if (!try_lock((uint32_t)inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0), 0))

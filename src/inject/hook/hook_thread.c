@@ -134,8 +134,8 @@ static struct sonde_ring_chunk *take(const struct hook_thread *thread, uint32_t 
 	return chunk || is_long ? chunk : take_part(pool);
 }
 
-/* A free chunk, waiting until the recorder has read one; NULL = it reads no more, and no thread waits again. Meanwhile
- * signal handlers run as in the program without us (mask `signals`), and may jump out. */
+/* Waits for a free chunk until the recorder has read one; NULL = the recorder reads no more, and no thread waits again.
+ * Meanwhile signal handlers run as in the program without us (mask `signals`), and may jump out. */
 static struct sonde_ring_chunk *wait_for_chunk(const struct hook_thread *thread, uint32_t words, uint64_t signals)
 {
 	struct sonde_ring_pool *pool = thread->pool;
@@ -160,8 +160,8 @@ static struct sonde_ring_chunk *wait_for_chunk(const struct hook_thread *thread,
 }
 
 /* True if a short wait is worthwhile: for a thread's first chunk, since others may just have ended, and if the pool can
- * grow. Once per chunk, and not after two waits in which nothing became free: the recorder is stopped, or there are too
- * few chunks. */
+ * grow. A thread waits once per chunk, and not after two waits in which nothing became free: then the recorder is
+ * stopped, or there are too few chunks. */
 static int may_pause(const struct hook_thread *thread)
 {
 	struct sonde_ring_pool *pool = thread->pool;
@@ -178,7 +178,7 @@ static void note_vain(uint32_t freed)
 	atomic_fetch_add(&hook_process->vain, 1);
 }
 
-/* A free chunk, if one becomes free soon: a lost call is a hole, but the program may hold a lock meanwhile. Without a
+/* Waits briefly for a free chunk: a lost call is a hole in the recording, but the program may hold a lock. Without a
  * chunk the record is lost; the next one may find room. */
 static struct sonde_ring_chunk *pause_for_chunk(struct hook_thread *thread, uint32_t words, uint64_t signals)
 {
@@ -243,7 +243,7 @@ static int open_chunk(struct hook_thread *thread, uint32_t words, uint64_t signa
 	    !(chunk = hook_waits ? wait_for_chunk(thread, words, signals) : pause_for_chunk(thread, words, signals)))
 		return 0;
 	int is_part = ((char *)chunk - (char *)pool) % SONDE_RING_CHUNK_B != 0;
-	/* Read before writing: the kernel then maps all of its pages at once; a write would map one. */
+	/* Read before writing: a read makes the kernel map all pages of the chunk at once, a write only one. */
 	(void)atomic_load_explicit(&chunk->kind, memory_order_relaxed);
 	uint32_t seq = atomic_fetch_add(&process->chunks, 1) + 1;
 	atomic_store_explicit(&chunk->state, SONDE_RING_OPEN, memory_order_relaxed);
@@ -328,8 +328,8 @@ static void on_thread_end(void *data)
 	inject_calls_end();
 }
 
-/* Not in a hook: the C library may take a lock. Values of the first keys are stored in a thread's control block; for
- * later keys glibc allocates memory. */
+/* Must not run in a hook, because the C library may take a lock. Values of the first keys are stored in a thread's
+ * control block; for later keys glibc allocates memory. */
 __attribute__((constructor)) static void make_key(void)
 {
 	if (!pthread_key_create || !pthread_setspecific)

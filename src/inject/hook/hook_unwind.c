@@ -228,7 +228,7 @@ static inline int is_met(const struct hook_frame *frame, uint64_t slot, uint64_t
 	return frame->slot == slot && frame->pc == pc && !((frame->fp ^ fp) & frame->fp_mask);
 }
 
-/* Steps until a kept frame matches, `left` or one outside it, or the walk ends; returns the kept frame. */
+/* Steps until the walk ends or meets a kept frame: `left`, or one outside it. Returns the kept frame. */
 static inline struct hook_frame *walk_on(struct hook_thread *thread, struct walk walk, struct hook_frame *left,
 					 uint32_t *count)
 {

@@ -40,7 +40,7 @@ struct inject_thread {
 	uint32_t slot; /* of the timer, in the record; INJECT_TIMERS = none */
 	volatile int busy;
 	int is_cramped;                 /* the program's alternate stack is too small for the handler */
-	uint32_t alternate;             /* number of the stack of ours that it has (cpu/alternate.c); 0 = none */
+	uint32_t alternate;             /* number of the stack that we gave it (cpu/alternate.c); 0 = none */
 	int rounds;                     /* of destructors of thread-specific data so far */
 	int leaves;                     /* its final event belongs to a process that lives on unsampled */
 	uintptr_t stack_low, stack_end; /* possible range of its own stack; 0, 0 = unknown */
@@ -81,14 +81,15 @@ int inject_is_on(void);
  * false. */
 struct sonde_ring_pool *inject_pool(void);
 struct sonde_process *inject_process(void);
-/* The calling process ends: records what its main thread ran since its last sample. */
+/* The calling process ends: records the CPU time of its main thread since its last sample. */
 void inject_process_end(void);
 
 /* --- cpu/thread.c ------------------------------------------------------------------------------------------------- */
 
 void inject_thread_init(void);
 void inject_thread_begin(const struct inject_stack *stack);
-/* Stops the timer and records what the thread ran since its last sample; process_ns: as for inject_sample_remainder().
+/* Stops the timer and records the thread's CPU time since its last sample; process_ns: as for
+   inject_sample_remainder().
  */
 void inject_thread_end(uint64_t process_ns);
 /* Only stops the timer. */

@@ -29,7 +29,7 @@ void *inject_next_allocator(const char *name);
 /* The C library's own function: the last one of that name, after anything that interposes it. */
 void *inject_next_last(const char *name);
 
-/* True if an object before our own defines the function, so that calls of others do not reach us. */
+/* True if an object before our own defines the function, so that other objects' calls do not reach us. */
 int inject_next_is_before(const char *name);
 
 /* True once the loader has relocated our object. */

@@ -1,4 +1,5 @@
-/* object.h: what each object with hooks implements for the code that they share (hook/process.h, hook/thread.h).
+/* object.h: declarations that each object with hooks implements for the code that they share (hook/process.h,
+ * hook/thread.h).
  *
  * The objects (heap/heap.h, wait/waits.h) have their own copies of all this, and are linked against nothing.
  */

@@ -1,10 +1,10 @@
-/* objects.c: the objects that the dynamic loader has loaded, and the functions found there, by the objects' own tables.
+/* objects.c: finds the objects that the dynamic loader has loaded, and their functions, by the objects' own tables.
  *
  * A call is bound to the first definition in the scope of the object that was opened (dlopen): that object and all its
- * dependencies, breadth first. Which object was opened is not recorded: the list is in load order, so an earlier object
- * that needs another one has loaded it. After that scope come objects opened for all (RTLD_GLOBAL), which cannot be
- * distinguished from others; they are searched last, in list order, since few objects call functions outside their
- * dependencies.
+ * dependencies, breadth first. The loader does not record which object was opened. But its list is in load order, so an
+ * object has been loaded by an earlier one that needs it, if there is one. After that scope come objects opened for all
+ * (RTLD_GLOBAL), which cannot be distinguished from others; they are searched last, in list order, since few objects
+ * call functions outside their dependencies.
  *
  * The tables are the loader's and are trusted.
  */

@@ -1,8 +1,8 @@
-/* objects.h: the objects that the dynamic loader has loaded, and the functions found there, without calling it.
+/* objects.h: finds the objects that the dynamic loader has loaded, and their functions, without calling the loader.
  *
- * dlopen() holds the loader's lock while it runs constructors, which may wait for threads that call us: with dlsym() or
- * dladdr() we would deadlock. dl_iterate_phdr() takes another lock, which is held only while the list of objects
- * changes; symbol tables are read where the loader has mapped them.
+ * dlopen() holds the loader's lock while it runs constructors, which may wait for threads that call us: if we called
+ * dlsym() or dladdr(), we would deadlock. dl_iterate_phdr() takes another lock, which is held only while the list of
+ * objects changes; symbol tables are read where the loader has mapped them.
  *
  * Nothing here allocates, makes system calls (except to wait for that lock), or changes errno or the result of
  * dlerror().

@@ -1,4 +1,5 @@
-/* process.h: when recording of this process starts and ends, and what its threads share (hook/hook_process.c).
+/* process.h: the start and end of recording in this process, and the state that its threads share
+ * (hook/hook_process.c).
  *
  * State that must not survive fork lies on pages that read as zeros in the child.
  */

@@ -1,4 +1,5 @@
-/* readable.h: memory of the process itself that may not be readable, where process_vm_readv() is forbidden or missing.
+/* readable.h: reads the process's own memory, which may be unreadable, where process_vm_readv() is forbidden or
+ * missing.
  *
  * Each page is probed first, by a system call that reads a word of it and then fails. A page that another thread
  * protects between the probe and the copy still faults.
@@ -14,13 +15,13 @@
 
 #define INJECT_PAGE_B 4096u /* or larger */
 
-/* The kernel reads the set before it finds that there is no such way to change the mask. */
+/* The kernel reads the signal set before it rejects -1 as a way to change the mask. */
 static inline int inject_is_page_readable(uintptr_t at)
 {
 	return INJECT_CALL(SYS_rt_sigprocmask, -1, at & ~(uintptr_t)7, 0UL, sizeof(uint64_t)) != -EFAULT;
 }
 
-/* Bytes from `from` that can be read, at most size_b: complete words only. */
+/* The number of bytes that can be read from `from` on, at most size_b, in complete words. */
 static inline size_t inject_readable_b(uintptr_t from, size_t size_b)
 {
 	size_t readable_b = 0;

@@ -18,7 +18,8 @@
 #define HOOK_RULE_KIND(packed) ((uint8_t)((packed) >> 56 & 127))
 
 /* A lookup costs one memory access: a return address takes one word (its low 48 bits, then the number of its row; 0 =
- * none) in a small hash table with linear probing. Holds the table's page-aligned address plus log2 of its length. */
+ * none) in a small hash table with linear probing. This word holds the table's page-aligned address plus log2 of its
+ * length. */
 extern _Atomic uintptr_t hook_rules;
 /* Packed rows, of which even large programs have few; a row never moves. */
 extern _Atomic uint64_t *hook_rows;

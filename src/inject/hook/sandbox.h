@@ -1,5 +1,5 @@
-/* sandbox.h: no system call of ours after a program has sandboxed itself with seccomp: hook/sandbox.c, linked into each
- * injected object separately. If several are loaded, their wrappers form a chain.
+/* sandbox.h: prevents system calls of ours after a program has sandboxed itself with seccomp: hook/sandbox.c, linked
+ * into each injected object separately. If several are loaded, their wrappers form a chain.
  */
 #ifndef SONDE_INJECT_HOOK_SANDBOX_H
 #define SONDE_INJECT_HOOK_SANDBOX_H
@@ -29,7 +29,7 @@ int inject_sandbox_is_childs(void);
 /* True if more filters were inherited than the recorder has itself. */
 int inject_sandbox_is_inherited(uint64_t recorders);
 
-/* The reason: 0 = a filter, 1 = no cycle counter. */
+/* The reason for that: 0 = a filter, 1 = no cycle counter. */
 int inject_sandbox_reason(void);
 
 /* Implemented by an object that records futex waits: syscall() passes such calls to it, and it forwards them. NULL in
@@ -44,7 +44,7 @@ __attribute__((weak, visibility("hidden"))) void inject_sandbox_entering(void);
 long inject_sandbox_next(long number, long a, long b, long c, long d, long e, long f);
 
 /* Implemented by objects that need it; NULL in the others. The first informs the recorder, while that is still allowed;
- * the second, when no thread makes system calls of ours any more, undoes whatever would cause one (timers). */
+ * the second runs when no thread makes system calls of ours any more, and removes the timers that would cause one. */
 __attribute__((weak, visibility("hidden"))) void inject_leave(void);
 __attribute__((weak, visibility("hidden"))) void inject_left(void);
 

@@ -1,7 +1,7 @@
 /* stack.c: the bounds of a thread's stack (hook/stack.h), without an allocation or a lock.
  *
  * If the lower bound were too low, stacks of coroutines below it would look like the thread's own, and a walk would
- * continue into whatever lies between. So the bound errs on the high side, by a page or two, where no stack ends
+ * continue into the memory in between. So the bound errs on the high side, by a page or two, where no stack ends
  * anyway.
  */
 #include "inject/hook/stack.h"

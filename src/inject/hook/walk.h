@@ -30,7 +30,7 @@ struct hook_frame {
 	uint64_t fp;      /* frame pointer on return to `pc` */
 	uint64_t fp_mask; /* 0 if no outer frame depends on it, else ~0 */
 	uint64_t hash;    /* of this frame and all frames outside it */
-	/* while the first so many of the thread's checks hold, all frames outside this one are unchanged */
+	/* number of the thread's first checks: while these hold, all frames outside this one are unchanged */
 	uint32_t checks;
 	uint32_t stack; /* number of the stack with this leaf; 0 = not requested yet */
 };

@@ -16,7 +16,7 @@
 #define CATEGORIES 1024u
 #define CONTINUED " (continued)"
 #define KEY_MAX_B (255u - DOMAIN_NAME_B - 2u - sizeof(CONTINUED))
-#define STRING_ID UINT64_C(0x6e767478537472) /* place.id of a string: tells our handles from others */
+#define STRING_ID UINT64_C(0x6e767478537472) /* place.id of a string: distinguishes our handles from others */
 
 /* Regions for names, for forms of names, and for strings: no kind uses another's memory. */
 enum { FOR_NAMES, FOR_FORMS, FOR_STRINGS, REGIONS };

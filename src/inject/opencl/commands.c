@@ -336,8 +336,8 @@ cl_int opencl_end(struct opencl_call *call, cl_int code, const struct opencl_wha
 	return code;
 }
 
-/* True only for events that the program has, too, since it can query their reference count. Not for one being polled
- * now. */
+/* True only for events that the program has, too, since it can query their reference count; false for an event that is
+ * being polled now. */
 int opencl_commands_hold(cl_event event)
 {
 	int found = 0;

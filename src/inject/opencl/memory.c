@@ -201,7 +201,7 @@ static cl_int CL_API_CALL retain(cl_mem memory)
 	return code;
 }
 
-/* Forgotten before the release: the driver may give the handle to another thread at once. */
+/* The object is forgotten before the release, because the driver may give the handle to another thread at once. */
 static cl_int CL_API_CALL release(cl_mem memory)
 {
 	struct opencl_host host = {

@@ -154,7 +154,7 @@ struct opencl_call {
 /* Before and after a call that enqueues a command. `event`: the program's, or NULL. end returns the code. */
 void opencl_begin(struct opencl_call *call, cl_command_queue queue, cl_event *event);
 cl_int opencl_end(struct opencl_call *call, cl_int code, const struct opencl_what *what);
-/* Polls a queue and reports complete commands; NULL: of all queues. Does not wait. */
+/* Polls a queue (NULL: all queues) and reports complete commands. Does not wait. */
 void opencl_look(cl_command_queue queue);
 /* True if we hold a reference to it. */
 int opencl_commands_hold(cl_event event);

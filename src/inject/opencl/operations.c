@@ -1,7 +1,7 @@
 /* operations.c: names and operations, each reported once (opencl/opencl.h).
  *
- * Bounded: a program may launch one kernel with a new size each time. Once the table is half full, new operations are
- * reported by name alone. Has its own mutex, since reporting to libsonde calls no driver.
+ * The table is bounded, because a program may launch one kernel with a new size each time. Once it is half full, new
+ * operations are reported by name alone. It has its own mutex, since reporting to libsonde calls no driver.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -126,7 +126,7 @@ void opencl_queues_forget(void)
 
 /* --- creating ---------------------------------------------------------------------------------------------------- */
 
-/* `promised`: an entry is reserved; a queue without one stays unknown, and has the requested properties. */
+/* `promised`: an entry is reserved. A queue without an entry stays unknown, and has the requested properties. */
 static void created(struct opencl_queue *made, cl_command_queue_properties properties, int promised)
 {
 	made->is_out_of_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;

@@ -56,7 +56,7 @@ static void freed(const void *at, uint64_t from_ns, const char *call)
 						      .to = SONDE_MEMORY_MANAGED});
 }
 
-/* Recorded before the driver can return the address again; the call itself is short. */
+/* The release is recorded before the driver can return the address again; the call itself is short. */
 static void CL_API_CALL give_back(cl_context context, void *at)
 {
 	freed(at, opencl_host_begin(), "clSVMFree");

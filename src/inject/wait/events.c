@@ -130,7 +130,7 @@ static inline int is_time(const struct timespec *time)
 	return time->tv_nsec >= 0 && time->tv_nsec < 1000000000;
 }
 
-/* Leaves errno alone if there is nothing to wait for. A cancellation point even then. */
+/* Leaves errno alone if there is nothing to wait for. Even then, this is a cancellation point. */
 static inline int try_semaphore(sem_t *semaphore)
 {
 	if (pthread_testcancel)

@@ -1,7 +1,7 @@
 /* files.c: hooks of calls on descriptors (--io): each one is recorded, with the bytes read or written.
  *
- * A descriptor is identified when first used after it was opened (wait/names.c); calls that open or close one only
- * clear what was known of that number. So a child that shares its parent's memory (vfork) leaves no wrong entries
+ * A descriptor is identified when first used after it was opened (wait/names.c); calls that open or close a descriptor
+ * only clear the table entry of its number. So a child that shares its parent's memory (vfork) leaves no wrong entries
  * behind. Each list below has calls of one form, and generates their function pointers, their lookup and their hooks.
  */
 #include <dirent.h>
@@ -359,8 +359,8 @@ MMAP(mmap64)
 
 /* --- closed descriptors ------------------------------------------------------------------------------------------ */
 
-/* Forgotten before the call: another thread may get the number at once. EBADF is not recorded: some programs close all
- * possible numbers. */
+/* The descriptor is forgotten before the call, because another thread may get the number at once. EBADF is not
+ * recorded: some programs close all possible numbers. */
 EXPORT int close(int fd)
 {
 	NEEDS(int, close)

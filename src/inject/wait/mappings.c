@@ -22,7 +22,7 @@ struct each {
 	int error;
 };
 
-/* True if part of a loaded segment; notes need not be. */
+/* True if the bytes are part of a loaded segment; notes may lie outside. */
 static int is_loaded(const struct dl_phdr_info *object, const ElfW(Phdr) * part)
 {
 	for (size_t i = 0; i < object->dlpi_phnum; i++) {

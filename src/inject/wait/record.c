@@ -178,7 +178,7 @@ static int put_object(uint64_t *record, uint32_t words)
 	return number != 0;
 }
 
-/* Only for named objects: a lock has no name, and waiting for it implies other threads, so that process connects. */
+/* Only for named objects. A lock has no name; a wait for it implies other threads, so the process connects. */
 static int put_object_early(uint64_t *record, uint32_t words)
 {
 	if (has_begun() || !hook_process || !(uint32_t)record[1])

@@ -1,15 +1,15 @@
 /* stdio.c: reads and writes of the C library's streams (printf, fread, std::FILE) (--io).
  *
- * glibc's streams enter the kernel by internal names that cannot be interposed. The streams call these names through
- * tables of functions, one per kind of stream, which the loader has made read-only. Our functions replace
- * _IO_file_read, _IO_file_write and _IO_file_close in these tables. So every call that reaches the kernel is recorded
- * with its bytes, whichever function of the program caused it, including getc() as a macro and the flush in exit();
- * buffered operations cost nothing. Streams without a descriptor (fopencookie, fmemopen, open_memstream) have other
- * functions, and so does closing a popen() stream. Rejected: hooks of the fifty functions that may flush a buffer,
- * which would slow down each putc() and would miss both the macros and the flush at exit.
+ * glibc's streams enter the kernel by internal names that cannot be interposed. Streams reach these functions through
+ * tables, one per kind of stream, which the loader has made read-only. Our functions replace _IO_file_read,
+ * _IO_file_write and _IO_file_close in these tables. So every call that reaches the kernel is recorded with its bytes,
+ * whichever function of the program caused it, including getc() as a macro and the flush in exit(); buffered operations
+ * cost nothing. Streams without a descriptor (fopencookie, fmemopen, open_memstream) have other functions, and so does
+ * closing a popen() stream. Rejected: hooks of the fifty functions that may flush a buffer, which would slow down each
+ * putc() and would miss both the macros and the flush at exit.
  *
  * A table is recognised by two adjacent entries: nothing else in the C library has these two addresses next to each
- * other, and if nothing has them (another C library), nothing is changed.
+ * other. If there is no such table (in another C library), nothing is changed.
  */
 #include <elf.h>
 #include <errno.h>

@@ -20,7 +20,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* What is recorded: bits of enum sonde_wait_what; 0 = nothing (any more). */
+/* The waits to record: bits of enum sonde_wait_what; 0 = nothing (any more). */
 extern uint32_t wait_wanted;
 
 /* --- wait/record.c: one call -------------------------------------------------------------------------------------- */

@@ -29,7 +29,7 @@ sonde_answer sonde_answer_find, sonde_answer_arrows, sonde_answer_path;
 typedef int sonde_answer_both(struct sonde_session *const runs[2], const struct sonde_params *params,
 			      struct sonde_buf *out);
 
-/* Which recordings are open. */
+/* The open recordings. */
 sonde_answer_both sonde_answer_runs;
 
 /* Their differences: the bytes of `sonde diff -f json`. */

@@ -1,8 +1,8 @@
 /* guard.h: checks which host name a request uses for us, and its token.
  *
- * A foreign page can make a browser send requests to this machine, even under a name of its own that suddenly resolves
- * to it (DNS rebinding). The request's Host header reveals that name: only requests to names that we were bound to are
- * answered.
+ * A foreign page can make a browser send requests to this machine, even under the page's own host name, if that name
+ * suddenly resolves to this machine (DNS rebinding). The request's Host header reveals that name: only requests to
+ * names that we were bound to are answered.
  */
 #ifndef SONDE_SERVE_HTTP_GUARD_H
 #define SONDE_SERVE_HTTP_GUARD_H
@@ -22,7 +22,7 @@ struct sonde_guard {
 /* `host`: as given with --host; `loopback`: only this machine can connect. */
 void sonde_guard_init(struct sonde_guard *guard, const char *host, unsigned port, int loopback, const char *token);
 
-/* Adds another accepted name: a browser normalises an address, however it was typed. */
+/* Adds another accepted name: browsers normalise an address before they send it. */
 void sonde_guard_add(struct sonde_guard *guard, const char *host);
 
 /* True if a Host header is one of ours. `local`: the numeric local address of the connection if we are bound to all

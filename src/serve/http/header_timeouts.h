@@ -2,8 +2,9 @@
  * byte now and then cannot hold all connections. Above `most` pending connections, the one silent longest is closed: a
  * legitimate client sends its request right after connecting, so it is always among the newest.
  *
- * Only the time until the end of the headers counts, not the time to answer, nor a stream of events. Any thread may
- * call. The descriptor must be open between sonde_header_timeouts_begin() and sonde_header_timeouts_gone().
+ * Only the time until the end of the headers counts, not the time to compute an answer or the length of an event
+ * stream. Any thread may call. The descriptor must be open between sonde_header_timeouts_begin() and
+ * sonde_header_timeouts_gone().
  */
 #ifndef SONDE_SERVE_HTTP_HEADER_TIMEOUTS_H
 #define SONDE_SERVE_HTTP_HEADER_TIMEOUTS_H

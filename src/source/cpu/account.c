@@ -14,8 +14,8 @@
 #include "source/resource/proc_stat.h"
 #include "util/array.h"
 
-#define NOTABLE_PART 50u    /* less than one part in so many of the CPU time is not reported */
-#define NOTABLE_NS 5000000u /* nor is less than this */
+#define NOTABLE_PART 50u    /* a smaller part of the CPU time is not reported */
+#define NOTABLE_NS 5000000u /* nor is a shorter time */
 #define TICKS 4u            /* possible error of a figure from /proc */
 
 static uint64_t time_ns(const struct timeval *time)

@@ -5,7 +5,7 @@
 #include "source/record/recorder.h"
 
 /* Registers the process and its descendants, parents before their children, so that sources that read live processes
- * find them at once. Leaves out those that /proc does not show, and the last ones of more than 4096. */
+ * find them at once. Leaves out processes that /proc does not show, and those beyond the first 4096. */
 void sonde_attached_find(struct sonde_recorder *recorder, pid_t pid);
 
 /* Registers a child of a known process; does nothing if it is known already, or gone. */

@@ -28,7 +28,7 @@
 #define RING_STACKS 8u /* minimum number of stack copies that a buffer must hold */
 /* Per CPU: the buffer size, the stack copies that it should hold, and the fraction (1 / n) that is full when the
  * recorder is woken. FRONT: the recorder runs before busy threads; QUEUE: it waits for its turn among them. The rest of
- * the buffer, 65 and 190 copies, is how late the recorder may be. */
+ * the buffer, 65 or 190 copies, fills if the recorder is late. */
 #define FRONT_RING_B (8u << 20)
 #define QUEUE_RING_B (4u << 20)
 #define FRONT_COPIES 130u
@@ -52,8 +52,8 @@ static int cpu_probe(const struct sonde_record_options *options, char *why, size
 	return result;
 }
 
-/* Called before an image is opened: saves the stack being walked and relieves the kernel's buffers; empties them before
- * a table is compiled. */
+/* Called before an image is opened: saves the stack being walked and relieves the kernel's buffers. Before a table is
+ * compiled, it empties the buffers. */
 static void before_slow(void *context, int compiles)
 {
 	struct sonde_source_run *run = context;
@@ -226,8 +226,8 @@ static size_t cpu_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
 	return sonde_perf_rings_poll_fds(run->rings, fds, max);
 }
 
-/* Writes the command's CPU time that is not yet covered: as kernel time, if that may not be sampled, up to the system
- * time; the rest as not sampled. Returns the time that is missing. */
+/* Writes the command's CPU time that is not covered yet. If the kernel may not be sampled, a part of it, at most the
+ * system time, is written as kernel time, and the rest as not sampled. Returns the time that is missing. */
 static uint64_t write_missing(struct sonde_source_run *run, const struct sonde_cpu_account *since)
 {
 	uint64_t missing_ns = sonde_cpu_account_missing(since, run->written_ns), now_ns = sonde_clock_now_ns();
@@ -260,7 +260,7 @@ static void say_why_missing(const struct sonde_source_run *run, struct sonde_buf
 		sonde_buf_text(out, ": events stop around context switches and at process exit");
 }
 
-/* Explains what could not be seen, and how it could be. */
+/* Explains what could not be recorded, and how to record it. */
 static void write_detail(struct sonde_source_run *run, struct sonde_buf *out)
 {
 	struct sonde_cpu_account since = sonde_cpu_account_since(&run->account);

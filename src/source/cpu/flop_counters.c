@@ -62,7 +62,8 @@ static int explain(int code, char *why, size_t why_b)
 	return code;
 }
 
-/* A known amount of work that the compiler can neither omit nor merge: per round, one scalar and one vector of two. */
+/* A known amount of work that the compiler can neither omit nor merge: per round, one scalar addition and one addition
+ * of vectors of two. */
 static void work_known(void)
 {
 	typedef double pair __attribute__((vector_size(16)));
@@ -74,7 +75,7 @@ static void work_known(void)
 	}
 }
 
-/* What one event counts of the known work. */
+/* Counts the known work with one event. */
 static int count_known(uint64_t config, struct sonde_flop_reading *out)
 {
 	int fd = open_event(config, 0, 0);

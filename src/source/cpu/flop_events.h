@@ -23,14 +23,14 @@ struct sonde_flop_reading {
 	uint64_t count, enabled_ns, running_ns;
 };
 
-/* 0; -ENOENT if the processor exposes no counters, or only one of its two kinds of cores counts FLOP; -EOPNOTSUPP if
- * its events are unknown or the kernel is too old to read them; with a message in `why`. `root` is a prefix for /proc
- * and /sys. */
+/* 0, or an error with a message in `why`: -ENOENT if the processor exposes no counters, or if only one of its two kinds
+ * of cores counts FLOP; -EOPNOTSUPP if its events are unknown, or if the kernel is too old to read them. `root` is a
+ * prefix for /proc and /sys. */
 int sonde_flop_events_find(struct sonde_flop_events *out, const char *root, char *why, size_t why_b);
 
-/* FLOP of all readings, one per event. An event that had a counter only part of the time is extrapolated; `least_share`
- * is the smallest such part, 1 = nothing was extrapolated. Returns −1 if an enabled event never had a counter, so that
- * the result is unknown. */
+/* The FLOP of all readings, one per event. A count is extrapolated if its event had a counter only part of the time;
+ * `least_share` is the smallest such part, 1 = nothing was extrapolated. Returns −1 if an enabled event never had a
+ * counter, so that the result is unknown. */
 double sonde_flop_events_sum(const struct sonde_flop_events *events, const struct sonde_flop_reading *readings,
 			     double *least_share);
 

@@ -2,9 +2,9 @@
  *
  * Each followed task has two sampling events on each CPU, with periods φT and φ²T (T = 1 / rate, φ the golden ratio).
  * Together, they give one sample per T of CPU time, each standing for T, and no cycle that is a rational multiple of T
- * is in lockstep with either event. Jitter would have to be set repeatedly by ioctl, which does not reach inherited
- * events. The first of the two also carries what the kernel reports besides samples (mappings, names, forks, exits,
- * switches).
+ * is in lockstep with either event. Jitter is no alternative: it would have to be set repeatedly by ioctl, which does
+ * not reach inherited events. The first of the two also carries what the kernel reports besides samples (mappings,
+ * names, forks, exits, switches).
  *
  * Format of samples: TID, TIME, [CALLCHAIN: kernel frames], REGS_USER, STACK_USER. All other records end with TID,
  * TIME.

@@ -12,8 +12,8 @@
 
 struct sonde_perf_rings;
 
-/* Opens and maps a buffer for each online CPU, of at most `want_b` bytes of data, halved until the kernel grants it,
- * but of at least `least_b`. A buffer's descriptor becomes readable when it is 1 / `wake_part` full. */
+/* Opens and maps a buffer for each online CPU. Its size is `want_b` bytes of data, halved until the kernel grants it,
+ * but at least `least_b`. A buffer's descriptor becomes readable when the buffer is 1 / `wake_part` full. */
 int sonde_perf_rings_open(struct sonde_perf_rings **out, size_t want_b, size_t least_b, unsigned wake_part);
 void sonde_perf_rings_close(struct sonde_perf_rings *rings); /* NULL is fine */
 

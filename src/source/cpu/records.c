@@ -154,8 +154,8 @@ void sonde_cpu_write_waiting(struct sonde_source_run *run, uint64_t time_ns, int
 	}
 }
 
-/* Writes the time that a thread's samples do not cover, with one of its stacks. A thread without any borrows one from
- * another thread of its program, or waits until there is one. */
+/* Writes the time that a thread's samples do not cover, with one of its stacks. A thread without a stack borrows one
+ * from another thread of its program, or waits until there is one. */
 static void write_left_out(struct sonde_source_run *run, const struct sonde_perf_record *record, pid_t pid, pid_t tid,
 			   const struct sonde_thread_total *total)
 {

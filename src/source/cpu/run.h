@@ -89,7 +89,7 @@ void sonde_cpu_switches_close(struct sonde_source_run *run);
 void sonde_cpu_switches_update(struct sonde_source_run *run, int final);
 /* Handles all switches before horizon_ns. */
 void sonde_cpu_switches_take(struct sonde_source_run *run, uint64_t horizon_ns);
-/* A lifetime of the tid begins or ends. */
+/* Call it when a lifetime of the tid begins or ends. */
 void sonde_cpu_switches_forget(struct sonde_source_run *run, pid_t tid);
 /* Without BPF: notes that a thread was created, and adds that to the event of its first time on a CPU. */
 void sonde_cpu_switches_born(struct sonde_source_run *run, pid_t tid, uint32_t creator, uint64_t time_ns);

@@ -46,8 +46,8 @@ static void give_up(struct sonde_source_run *run)
 	sonde_cpu_switches_close(run);
 }
 
-/* Running processes are attached to one by one. BPF can be given up only before the first process has events, since its
- * events do not report switches. */
+/* When attaching, this is called for each running process. BPF can be given up only before the first process has
+ * events, since those events do not report switches. */
 void sonde_cpu_switches_follow(struct sonde_source_run *run, pid_t pid)
 {
 	int is_first = !run->events.count;
@@ -125,8 +125,8 @@ static uint32_t waker_of(struct sonde_source_run *run, const struct sonde_sched_
 	return sonde_recorder_known(run->recorder, pid, tid, record->woken_ns);
 }
 
-/* Notes that a thread lost the CPU, or got it (off_ns 0), and returns since when it was off. Two switches of the same
- * kind in a row mean that one is missing. */
+/* Notes that a thread lost the CPU, or got it (off_ns 0), and returns the time since which it had been off. Two
+ * switches of the same kind in a row mean that one is missing. */
 static uint64_t note(struct sonde_source_run *run, pid_t tid, uint64_t off_ns)
 {
 	struct sonde_cpu_known *known = place_of(run, tid);

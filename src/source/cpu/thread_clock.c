@@ -17,7 +17,7 @@
 #include "util/error.h"
 #include "util/file.h"
 
-#define DOUBT_SHARE 50u            /* a clock may be uncertain by one part in so many */
+#define DOUBT_SHARE 50u            /* 1 / DOUBT_SHARE of a clock's time may be uncertain */
 #define NOT_KNOWN (UINT64_MAX / 4) /* uncertainty of a thread whose start was not seen */
 #define LOOKS_MAX 256u             /* maximum of clocks set in one drain */
 #define SHORT_LAGS 3u              /* in usual lags: a thread that ran for less has no user share of its own */
@@ -427,8 +427,8 @@ static uint64_t remainder_of_periods_ns(const struct sonde_thread_clocks *clocks
 }
 
 /* The user part of the time that no sample covers. Short threads share the average of all short threads. A long thread
- * gets the unfinished part of its periods and, as *lost, what its forks took: a child starts with the counts of its
- * parent's events. */
+ * gets the unfinished part of its periods and, as *lost, the time that its forks took: a child starts with the counts
+ * of its parent's events. */
 static uint64_t user_remainder_ns(struct sonde_thread_clocks *clocks, const struct sonde_clock_row *first,
 				  uint64_t ran_ns, uint64_t *lost)
 {

@@ -23,7 +23,7 @@ struct sonde_thread_sampling {
 int sonde_thread_clocks_new(struct sonde_thread_clocks **out, const struct sonde_thread_sampling *sampling);
 void sonde_thread_clocks_free(struct sonde_thread_clocks *clocks);
 
-/* Declares that kernel time is not sampled; user_share: the current estimate of the user share of all CPU time. */
+/* Declares that kernel time is not sampled. user_share: the current estimate of the user share of all CPU time. */
 void sonde_thread_clocks_user_only(struct sonde_thread_clocks *clocks, double user_share);
 
 /* Starts the clock of a thread that ran for ran_ns before (sonde_thread_clocks_read()). A thread that is first seen
@@ -48,7 +48,7 @@ void sonde_thread_clocks_settle(struct sonde_thread_clocks *clocks);
 void sonde_thread_clocks_set(struct sonde_thread_clocks *clocks, pid_t tid, uint64_t ran_ns, uint64_t time_ns);
 uint64_t sonde_thread_clocks_read(pid_t tid); /* how long a thread has run since its creation; 0 = unknown */
 
-/* What to write for a sample: in total never more than the thread ran. */
+/* The CPU time to write for a sample: in total never more than the thread ran. */
 struct sonde_thread_share {
 	uint64_t weight_ns;
 	uint64_t lost_ns; /* time before the sample that belongs to no stack */
@@ -66,7 +66,8 @@ uint64_t sonde_thread_clocks_extra(struct sonde_thread_clocks *clocks, pid_t tid
  * user code do not cover. 0 if the kernel is sampled, or if the time is less than a sample stands for. */
 uint64_t sonde_thread_clocks_kernel(struct sonde_thread_clocks *clocks, pid_t tid, uint32_t owner, uint64_t time_ns);
 
-/* Iterates over that time of all live threads, at the end: returns 1 with the next one, or 0. `at` starts at 0. */
+/* At the end, iterates over the kernel time still to be written for live threads: returns 1 with the next one, or 0.
+ * `at` starts at 0. */
 int sonde_thread_clocks_next_kernel(struct sonde_thread_clocks *clocks, uint32_t *at, uint64_t time_ns, uint32_t *owner,
 				    uint64_t *kernel_ns);
 

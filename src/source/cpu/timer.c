@@ -158,8 +158,8 @@ static void keep_row(struct sonde_source_run *run, struct sonde_timer_process *p
 		run->sampled_ns += row->weight_ns;
 }
 
-/* Writes the CPU time of a process that no sample stands for: of threads that were never seen, or ended before they
- * found room. */
+/* Writes the CPU time of a process that no sample stands for: that of threads that were never seen, or that ended
+ * before they found room in a ring. */
 static void write_unseen(struct sonde_source_run *run, struct sonde_timer_process *process)
 {
 	struct row remainder = {.time_ns = sonde_clock_now_ns(),
@@ -189,8 +189,8 @@ static void on_closed(void *context, pid_t pid)
 	process->ended = 1;
 }
 
-/* The weight of a sample. A clock that went back belongs to another thread with the same tid; one that runs faster than
- * real time is false and clamped. */
+/* The weight of a sample. A clock that went back belongs to another thread with the same tid; a clock that runs faster
+ * than real time is wrong, and is clamped. */
 static uint64_t weigh(const struct sonde_source_run *run, struct sonde_timer_thread *thread, uint64_t clock_ns)
 {
 	uint64_t most_ns = sonde_clock_now_ns() - run->start_ns;
@@ -455,7 +455,7 @@ static int timer_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 	return sonde_recorder_error(run->recorder);
 }
 
-/* Explains what could not be seen, and why. */
+/* Explains what could not be recorded, and why. */
 static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
 {
 	struct sonde_cpu_account since = sonde_cpu_account_since(&run->account);

@@ -14,7 +14,7 @@ int sonde_call_stacks_new(struct sonde_call_stacks **out, struct sonde_recorder 
 			  struct sonde_channel *channel);
 /* Call after the channel was drained. */
 void sonde_call_stacks_drain(struct sonde_call_stacks *stacks);
-/* Writes what is pending, counts what is lost, and frees. */
+/* Writes pending stacks, counts lost ones, and frees. */
 void sonde_call_stacks_free(struct sonde_call_stacks *stacks);
 
 #endif

@@ -1,4 +1,4 @@
-/* gpu.c: the gpu source: GPU work of unmodified programs, and what the host does for it (--gpu).
+/* gpu.c: the gpu source: GPU work of unmodified programs, and the host activities for it (--gpu).
  *
  * Each GPU API has an environment variable, read by its loader, that names an object to be placed in front of its
  * drivers. So a process that uses none of these APIs loads none of our objects. Their data comes through sonde/device.h

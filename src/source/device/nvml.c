@@ -172,7 +172,7 @@ static void append_device(struct sonde_source_run *run, uint32_t i, struct messa
 	append(message, text);
 }
 
-/* Why nothing was read; NULL if something was. */
+/* The reason why nothing was read; NULL if something was. */
 static const char *why_nothing(const struct sonde_source_run *run, char *text, size_t text_b)
 {
 	const struct sonde_nvml_reader_state *state = &run->state;

@@ -125,7 +125,8 @@ static int read_temperature(struct sonde_nvml_device *device, uint64_t now_ns)
 
 /* --- why clocks are low ------------------------------------------------------------------------------------------- */
 
-/* The generic hardware flag is also set for heat and power, with a specific flag; it counts only if it is set alone. */
+/* For heat and power, the driver sets the generic hardware flag next to a specific one; the generic flag counts only if
+ * it is set alone. */
 static const struct {
 	enum sonde_metric metric;
 	uint64_t reasons, but;

@@ -1,6 +1,7 @@
 /* nvml_device.h: reads one GPU periodically through NVML.
  *
- * One thread. What the driver does not provide is requested only once; what fails three times is not requested again.
+ * One thread. A value that the driver does not provide is requested only once; one that fails three times is not
+ * requested again.
  */
 #ifndef SONDE_SOURCE_DEVICE_NVML_DEVICE_H
 #define SONDE_SOURCE_DEVICE_NVML_DEVICE_H
@@ -66,10 +67,11 @@ enum sonde_nvml_what { SONDE_NVML_ENERGY_ONLY, SONDE_NVML_ALL };
 int sonde_nvml_device_open(struct sonde_nvml_device *device, const struct sonde_nvml_library *library, uint32_t index);
 void sonde_nvml_device_close(struct sonde_nvml_device *device);
 
-/* `is_detailed`: include what changes seldom or costs more. */
+/* `is_detailed`: include values that change seldom or cost more. */
 void sonde_nvml_device_read(struct sonde_nvml_device *device, enum sonde_nvml_what what, int is_detailed);
 
-/* What is not available, and why: "power, energy (not supported)"; returns its length. `what` as passed to read(). */
+/* Lists the unavailable values, and why: "power, energy (not supported)"; returns the length. `what` as passed to
+ * read(). */
 size_t sonde_nvml_device_missing(const struct sonde_nvml_device *device, enum sonde_nvml_what what, char *out,
 				 size_t out_b);
 

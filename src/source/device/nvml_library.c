@@ -1,7 +1,7 @@
 /* nvml_library.c: finds NVIDIA's management library and its functions by name.
  *
  * It is found by the loader's own search, so that LD_LIBRARY_PATH and the links of the driver package apply. Functions
- * that an old driver lacks stay NULL, and what they would provide is reported as missing.
+ * that an old driver lacks stay NULL, and the values that they would provide are reported as missing.
  */
 #include "source/device/nvml_library.h"
 

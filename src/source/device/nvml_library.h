@@ -154,7 +154,7 @@ struct sonde_nvml_library {
 int sonde_nvml_library_open(struct sonde_nvml_library *out);
 void sonde_nvml_library_close(struct sonde_nvml_library *library);
 
-/* What a code means and, if known, how to fix it; static. */
+/* The meaning of a code and, if known, the remedy; static. */
 const char *sonde_nvml_library_why(int code);
 
 #endif

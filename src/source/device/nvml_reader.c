@@ -1,8 +1,8 @@
 /* nvml_reader.c: a thread that initialises NVML, reads all GPUs each interval, and passes on the readings.
  *
  * Readings go into one of two lists under a lock: the thread fills one, the recorder empties the other. A round costs
- * CPU time of this thread in the driver; if it is more than the share of a CPU, the next round waits until that is paid
- * for (resource/budget.h). Signals are left to the recorder.
+ * CPU time of this thread in the driver; if that exceeds the allowed share of a CPU, the next round is delayed
+ * (resource/budget.h). Signals are left to the recorder.
  *
  * Shared fields: `lists`, `filling`, `shared` and `is_requested_to_stop` under `lock`. Devices belong to the thread
  * until it has ended, except their names, which do not change after `shared.device_count` is set.

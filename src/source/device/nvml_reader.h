@@ -44,7 +44,7 @@ size_t sonde_nvml_reader_fetch(struct sonde_nvml_reader *reader, const struct so
 uint32_t sonde_nvml_reader_devices(struct sonde_nvml_reader *reader, const struct sonde_nvml_device **out);
 
 /* Reads once more and stops, waiting at most `most_ns`. 0; -ETIMEDOUT if the driver does not answer: then the thread
- * and its memory are abandoned, and `out` holds what was known before. */
+ * and its memory are abandoned, and `out` holds the results so far. */
 int sonde_nvml_reader_stop(struct sonde_nvml_reader *reader, uint64_t most_ns, struct sonde_nvml_reader_state *out);
 
 /* Frees a stopped reader. */

@@ -81,7 +81,8 @@ static inline void end_batch(struct sonde_heap_chunks *chunks, const struct fill
 						       .site = form->site};
 }
 
-/* Drops every second mark: a chunk has exact times for all of its events if they are few, for every n-th if many. */
+/* Drops every second mark: a chunk has the exact times of all its events if these are few, otherwise of every n-th
+ * event. */
 static void thin_marks(struct sonde_heap_chunks *chunks)
 {
 	for (uint32_t i = 0; i < chunks->mark_count / 2; i++)
@@ -90,7 +91,7 @@ static void thin_marks(struct sonde_heap_chunks *chunks)
 	chunks->summary.time_every *= 2;
 }
 
-/* Which times are written is decided when the chunk is complete and its event rate is known. */
+/* Adds a mark. The times to write are chosen when the chunk is complete and its event rate is known. */
 static void put_mark(struct sonde_heap_chunks *chunks)
 {
 	if (!chunks->columns.rows)
@@ -167,7 +168,7 @@ static inline void take_out(struct sonde_heap_chunks *chunks, struct filling *fi
 	filling->rows++;
 }
 
-/* A block begins at the address of one whose end was not seen: that one ends first. */
+/* A block begins at the address of another block whose end was not seen: the other block ends first. */
 static inline void replace(struct sonde_heap_chunks *chunks, struct filling *filling,
 			   const struct sonde_heap_change *change, const struct sonde_heap_slot *before)
 {
@@ -217,7 +218,8 @@ static inline void take(struct sonde_heap_chunks *chunks, struct filling *fillin
 		filling->last_begun = 0;
 }
 
-/* A block that ends before any other event needs no entry in the table. 0 if this is not one. */
+/* Takes a block whose end is the very next change: it needs no entry in the table. 0 if the two changes are not such a
+ * pair. */
 static inline int take_both(struct sonde_heap_chunks *chunks, struct filling *filling,
 			    const struct sonde_heap_change *begins, const struct sonde_heap_change *ends)
 {
@@ -240,7 +242,7 @@ static inline int take_both(struct sonde_heap_chunks *chunks, struct filling *fi
 	return 1;
 }
 
-/* Prefetches the memory that one of the next changes needs, and what the memory of a nearer one points to. */
+/* Prefetches the memory that a coming change needs, and the memory to which that of a nearer change points. */
 static inline void expect(const struct sonde_heap_chunks *chunks, const struct sonde_heap_change *changes, size_t count)
 {
 	const struct sonde_heap_live *live = &chunks->live;

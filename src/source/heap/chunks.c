@@ -1,8 +1,8 @@
 /* chunks.c: sums by site, and writes the changes as chunks (format/record.h, HEAP).
  *
- * A chunk's summary holds what was alive before it and the sums of each site in it, so that a reader adds up chunks and
- * decodes only the one that contains the peak. Events are counted by form (heap/changes.c); these counts become the
- * sums of sites when the chunk is written.
+ * A chunk's summary holds the live bytes and blocks before it and the sums of each site in it, so that a reader adds up
+ * chunks and decodes only the one that contains the peak. Events are counted by form (heap/changes.c); these counts
+ * become the sums of sites when the chunk is written.
  */
 #include "source/heap/chunks.h"
 

@@ -39,11 +39,12 @@ int sonde_heap_chunks_is_alive(const struct sonde_heap_chunks *chunks, uint64_t 
 /* From now on every event gets its exact time, to be compared with the zones of the process. */
 int sonde_heap_chunks_exact_times(struct sonde_heap_chunks *chunks);
 
-/* Writes what is pending. */
+/* Writes pending changes. */
 int sonde_heap_chunks_flush(struct sonde_heap_chunks *chunks);
 /* The time of the last event; 0 = none yet. */
 uint64_t sonde_heap_chunks_last_ns(const struct sonde_heap_chunks *chunks);
-/* Flushes, and makes all later events later than time_ns, so that chunks before and after it differ by their times. */
+/* Flushes, and moves the times of later events beyond time_ns, so that chunks before and after the cut differ by their
+ * times. */
 int sonde_heap_chunks_cut(struct sonde_heap_chunks *chunks, uint64_t time_ns);
 /* Totals of the whole heap so far. */
 void sonde_heap_chunks_totals(const struct sonde_heap_chunks *chunks, struct sonde_link_blocks *out);
@@ -53,7 +54,7 @@ uint64_t sonde_heap_chunks_mean_b(const struct sonde_heap_chunks *chunks);
 const struct sonde_heap_live *sonde_heap_chunks_live(const struct sonde_heap_chunks *chunks);
 /* Why recording stopped: a negative errno; 0 = it did not. */
 int sonde_heap_chunks_error(const struct sonde_heap_chunks *chunks);
-/* Records that a leak scan took place and was reported, or why it could not (otherwise NULL). */
+/* Notes that a leak scan was made and reported (`why` NULL), or why it was not possible. */
 void sonde_heap_chunks_looked(struct sonde_heap_chunks *chunks, const char *why);
 /* The process has exited. Without a leak scan, reports the live blocks of every site, with unknown reachability. */
 void sonde_heap_chunks_close(struct sonde_heap_chunks *chunks);

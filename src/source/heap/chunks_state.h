@@ -42,7 +42,7 @@ struct sonde_heap_chunks {
 	int exact_times;
 	int looked;
 	char why_not[200];                     /* why the leak scan was not possible */
-	int error, is_torn;                    /* torn: events that are in the sums are missing in the columns */
+	int error, is_torn;                    /* is_torn: the columns lack events that are in the sums */
 	uint64_t refused;                      /* changes after the error */
 	uint32_t events[2 * SONDE_HEAP_BATCH]; /* of the current batch (heap/changes.c) */
 };

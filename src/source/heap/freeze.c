@@ -33,7 +33,7 @@
 
 /* --- /proc ------------------------------------------------------------------------------------------------------- */
 
-/* System calls that a stop ends with EINTR, or may end with it if a socket has a timeout (signal(7)). `sockets`: bits
+/* System calls that fail with EINTR after a stop, or may do so if a socket has a timeout (signal(7)). `sockets`: bits
  * of the arguments that are the deciding descriptors; 0 = always affected. */
 static const struct spoilt {
 	long call;

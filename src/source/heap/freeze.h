@@ -1,8 +1,8 @@
 /* freeze.h: stops the threads of a process, and reads their registers.
  *
- * By ptrace if permitted, which it is for the parent that started the process. A thread that is blocked in a call which
- * would fail with EINTR (epoll_wait() and its like, and socket calls, which may have a timeout) is left alone, since
- * its program might notice: its stack pointer and the arguments of the call are read from /proc. One thread.
+ * Uses ptrace if permitted; the parent that started the process is permitted to. A thread that is blocked in a call
+ * which would fail with EINTR (epoll_wait() and its like, and socket calls, which may have a timeout) is left alone,
+ * since its program might notice: its stack pointer and the arguments of the call are read from /proc. One thread.
  */
 #ifndef SONDE_SOURCE_HEAP_FREEZE_H
 #define SONDE_SOURCE_HEAP_FREEZE_H

@@ -55,7 +55,7 @@ struct sonde_source_run {
 	uint64_t unreachable_count;
 	uint64_t cut_cycles, cut_ns; /* a time that had passed before the rings were read */
 	uint64_t connected;
-	uint64_t own_malloc; /* of those: processes with malloc in their executable, which no hook precedes */
+	uint64_t own_malloc; /* part of them: malloc is in the executable, so no hook precedes it */
 	uint64_t left[SONDE_LINK_REASONS];
 	char left_name[SONDE_LINK_REASONS][16]; /* name of the first such process */
 };
@@ -232,8 +232,8 @@ static void on_heap(void *context, pid_t pid, const struct sonde_pool_thread *th
 		sonde_heap_process_thread_end(process->heaps, thread->serial);
 }
 
-/* It is ended after all rings of the round have been read, since the program's requests come through another ring
- * (target/pool.h).
+/* The process is ended after all rings of the round have been read, since the program's requests come through another
+ * ring (target/pool.h).
  */
 static void on_closed(void *context, pid_t pid)
 {
@@ -265,7 +265,7 @@ static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_lin
 	return sonde_interposed_table(&run->interposed, pid, address, out);
 }
 
-/* Covers everything reported before: drains the rings, and orders what had passed when they were read. */
+/* Covers everything reported before: drains the rings, and sorts the events up to the time when they were read. */
 static int on_blocks(void *context, pid_t pid, const char *name, const struct sonde_channel_drainer *drainer,
 		     struct sonde_link_blocks *out)
 {
@@ -426,7 +426,7 @@ static size_t write_left(const struct sonde_source_run *run, char *out, size_t o
 	return used < out_b ? used : out_b - 1;
 }
 
-/* What was not recorded, and why; "" = nothing. */
+/* Writes what was not recorded, and why; "" = everything was. */
 static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
 {
 	out[0] = '\0';

@@ -75,7 +75,7 @@ static int look(const struct sonde_heap_leaks *leaks, const struct sonde_heap_re
 
 /* --- reporting --------------------------------------------------------------------------------------------------- */
 
-/* What makes the result inexact; "" = nothing. */
+/* Writes why the result is inexact; "" = it is exact. */
 static void write_detail(const struct sonde_heap_leaks *leaks, char *out, size_t out_b)
 {
 	size_t running = leaks->threads->running;
@@ -209,7 +209,7 @@ int sonde_heap_leaks_record(const struct sonde_heap_leaks *leaks)
 	sonde_heap_freeze_check(leaks->threads);
 	record_suppressions(leaks, &memory);
 	sonde_heap_memory_close(&memory);
-	if (!code && !sonde_channel_is_waiting(leaks->asker)) /* it continued, and changed what was read */
+	if (!code && !sonde_channel_is_waiting(leaks->asker)) /* it continued, and changed memory that was read */
 		code = -EPIPE;
 	code = code ? code : record(leaks, scan);
 	if (code == -EPIPE)

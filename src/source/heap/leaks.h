@@ -23,8 +23,8 @@ struct sonde_heap_leaks {
 /* Reason given if a process waited in vain for the scan. */
 #define SONDE_HEAP_SILENT "the recorder was stopped or too busy while it waited"
 
-/* Records per site what is unreachable, how much of that indirectly, and what is reachable; or, if the scan failed,
- * that reachability is unknown and why. 0 or a negative errno. */
+/* Records for each site its unreachable blocks, the part of them that only unreachable blocks point to, and its
+ * reachable blocks. If the scan failed, records that reachability is unknown, and the reason. 0 or a negative errno. */
 int sonde_heap_leaks_record(const struct sonde_heap_leaks *leaks);
 
 #endif

@@ -58,8 +58,8 @@ static inline uint64_t sonde_heap_live_address(uint64_t address)
 }
 
 /* Upper bits of a product. The table uses the lowest bits of this number, so that it can double in place. The choice of
- * bits was measured: with these, addresses at regular distances hash better than at random; other bits cost twice as
- * much, as do hashes that keep neighbours in one cache line. */
+ * bits was measured. With these bits, addresses at regular distances collide less than random ones would. Other bits
+ * cost twice as much, and so do hashes that keep neighbours in one cache line. */
 static inline size_t sonde_heap_live_home(const struct sonde_heap_live *live, uint64_t address)
 {
 	return (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 33) & (((size_t)1 << live->bits) - 1);

@@ -1,11 +1,11 @@
 /* mappings.c: turns mappings into blocks that begin, end and are split (heap/mappings.h).
  *
- * Each mapping is a block; what the kernel merges into one mapping may be several here. If a part is unmapped, that
- * part ends and the rest stays, at the same site. Reserved ranges are tracked too, because mprotect() turns a range
- * into memory only if the program had reserved it; it is called on other memory as well.
+ * Each mapping is a block; mappings that the kernel merges may be several blocks here. If a part is unmapped, that part
+ * ends and the rest stays, at the same site. Reserved ranges are tracked too, because mprotect() turns a range into
+ * memory only if the program had reserved it; it is called on other memory as well.
  *
- * An UNMAP record is written before the call. What the call removed is remembered per thread until that thread's next
- * UNMAP record: it may turn out that nothing was removed (KEPT), or that it was moved (MOVED).
+ * An UNMAP record is written before the call. The removed range is remembered per thread until that thread's next UNMAP
+ * record: it may turn out that nothing was removed (KEPT), or that the range was moved (MOVED).
  */
 #include "source/heap/mappings.h"
 

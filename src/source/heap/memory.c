@@ -186,7 +186,8 @@ int sonde_heap_memory_read(void *context, const struct sonde_heap_extent *pieces
 	return code;
 }
 
-/* Asks the kernel, which skips ranges without page tables: sanitizers reserve terabytes. 0 if it is not supported. */
+/* Asks the kernel, which skips ranges without page tables: sanitizers reserve terabytes. 0 if the kernel does not
+ * support this. */
 static int find_present(const struct sonde_heap_memory *memory, struct sonde_heap_extent extent,
 			struct sonde_heap_extent *out)
 {

@@ -1,9 +1,9 @@
 /* memory.h: reads the memory of a waiting process for heap/scan.h.
  *
- * A system call costs as much as copying tens of thousands of bytes. So small pieces are read together with their
- * surroundings, which are cached, up to a sixteenth of the machine's memory or at least 256 MB: in a heap of that size,
- * following pointers in any order does not cost a call each. In larger heaps only pieces that are requested one by one
- * are cached.
+ * A system call costs as much as copying tens of thousands of bytes. So a small piece is read together with its
+ * surroundings, which are cached. The cache is as large as a sixteenth of the machine's memory, but at least 256 MB. In
+ * a heap of at most half that size, pointers can be followed in any order without a call for each. In larger heaps only
+ * pieces that are requested one by one are cached.
  */
 #ifndef SONDE_SOURCE_HEAP_MEMORY_H
 #define SONDE_SOURCE_HEAP_MEMORY_H

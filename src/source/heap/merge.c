@@ -1,7 +1,7 @@
 /* merge.c: one queue per thread; the earliest is read until another one is earlier (heap/merge.h).
  *
- * If the next record of another thread is so close that the order of their timestamps may differ from the order of
- * events, records are compared. Otherwise, and in single-threaded programs, they are only decoded.
+ * If the next record of another thread is so close in time that the order of timestamps may differ from the order of
+ * events, the two records are compared. Otherwise, and in single-threaded programs, records are only decoded.
  */
 #include "source/heap/merge.h"
 
@@ -78,7 +78,7 @@ static int is_op(uint64_t first)
 	return !(first & SONDE_HEAP_ADDRESS_MASK);
 }
 
-/* Sizes in words of the records other than blocks, without the words counted by their second word. */
+/* Sizes, in words, of records other than blocks; without the variable part, whose length is in the second word. */
 static const uint8_t op_sizes[] = {
     [SONDE_HEAP_TIME] = 2,      [SONDE_HEAP_STACK] = 2, [SONDE_HEAP_SIZE] = 2,
     [SONDE_HEAP_MAP] = 4,       [SONDE_HEAP_UNMAP] = 3, [SONDE_HEAP_KEPT] = 2,
@@ -203,7 +203,7 @@ static size_t count_waiting(const struct sonde_heap_merge *merge)
 	return words;
 }
 
-/* Beyond the limit everything is handed out in the current order. What remains is less than a record per thread. */
+/* Beyond the limit everything is handed out in the current order. Less than a record per thread remains. */
 static void make_capacity(struct sonde_heap_merge *merge)
 {
 	merge->waiting = count_waiting(merge);

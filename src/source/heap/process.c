@@ -88,7 +88,7 @@ void sonde_heap_process_add(struct sonde_heap_process *process, uint64_t serial,
 	if (!process->unread && !sonde_heap_merge_add(process->merge, serial, thread, words, count))
 		return;
 	process->unread += count;
-	process->until = 0; /* ignore what is not handed out yet: recorded events are complete up to a time */
+	process->until = 0; /* ignore events not handed out yet: recorded ones are complete up to a time */
 }
 
 void sonde_heap_process_exact_times(struct sonde_heap_process *process)
@@ -189,7 +189,7 @@ int sonde_heap_process_scan(struct sonde_heap_process *process, const struct son
 			sonde_heap_chunks_looked(process->malloc.chunks, SONDE_HEAP_SILENT);
 		return 0;
 	}
-	/* our view of the tid: it differs in a pid namespace, where only the first thread's is known */
+	/* the tid in our namespace; in another pid namespace, only the first thread's is known */
 	pid_t asking = question->tid == question->pid ? process->pid : (pid_t)question->tid;
 	uint64_t cycles = sonde_clock_cycles(), ns = sonde_clock_now_ns();
 	drainer->drain(drainer->context, process->pid);

@@ -32,7 +32,7 @@ void sonde_heap_process_add(struct sonde_heap_process *process, uint64_t serial,
 			    size_t count);
 /* From now on every event gets its exact time, to be compared with the zones that the process has. */
 void sonde_heap_process_exact_times(struct sonde_heap_process *process);
-/* That thread writes no further words. */
+/* The thread writes no further words. */
 void sonde_heap_process_thread_end(struct sonde_heap_process *process, uint64_t serial);
 /* Writes the events up to a time that had passed before the rings were read, given by both clocks. */
 void sonde_heap_process_run(struct sonde_heap_process *process, uint64_t cycles, uint64_t ns);
@@ -55,7 +55,7 @@ int sonde_heap_process_scan(struct sonde_heap_process *process, const struct son
 void sonde_heap_process_left(struct sonde_heap_process *process, const struct sonde_link_leave *leave);
 /* The recording ends before the process. */
 void sonde_heap_process_goes_on(struct sonde_heap_process *process);
-/* The process has exited: writes pending data, reports what is live at exit, frees. */
+/* The process has exited: writes pending data, reports the blocks live at exit, frees. */
 void sonde_heap_process_end(struct sonde_heap_process *process);
 
 #endif

@@ -1,5 +1,5 @@
-/* ranges.c: a sorted array with binary search (heap/ranges.h). A process has at most thousands of mappings, so what is
- * moved on an insertion or removal fits in a cache. */
+/* ranges.c: a sorted array with binary search (heap/ranges.h). A process has at most thousands of mappings, so the rows
+ * that an insertion or removal moves fit in a cache. */
 #include "source/heap/ranges.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* ranges.h: sorted, non-overlapping address ranges: what a program has mapped. One thread. */
+/* ranges.h: sorted, non-overlapping address ranges: the mappings of a program. One thread. */
 #ifndef SONDE_SOURCE_HEAP_RANGES_H
 #define SONDE_SOURCE_HEAP_RANGES_H
 

@@ -1,7 +1,8 @@
 /* scan.c: an index of the live blocks, and the marking that uses it.
  *
- * The index: blocks sorted by address, and for each GB in which any block begins a page directory: the number of blocks
- * that begin before each page. So a lookup costs two reads and a search among the blocks of a page.
+ * The index consists of the blocks, sorted by address, and of a page directory for each GB in which a block begins: it
+ * has, for each page, the number of blocks that begin before it. So a lookup costs two reads and a search among the
+ * blocks of a page.
  *
  * Memory is read from another process, where a call costs as much as reading thousands of bytes. So pending blocks are
  * taken by the thousand, sorted, and neighbours are read together. The most recently found ones are read first, which

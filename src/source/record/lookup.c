@@ -22,7 +22,7 @@
 #include "util/error.h"
 
 #define ADDRESSES_A_BATCH 16384u
-#define DWARF_SHARE 500u          /* divides the commands' CPU time: 0.2 % */
+#define DWARF_SHARE 500u          /* budget: 1 / DWARF_SHARE of the commands' CPU time, 0.2 % */
 #define DWARF_LEAST_NS 4000000ull /* minimum budget, for short runs */
 
 struct place {

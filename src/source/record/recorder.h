@@ -22,7 +22,8 @@ struct sonde_writer;
 
 enum sonde_on_full { SONDE_ON_FULL_DROP = 0, SONDE_ON_FULL_OVERWRITE, SONDE_ON_FULL_BLOCK };
 
-/* How much of GPU activity is recorded: what devices do; also the host's API calls; also their call stacks. */
+/* How much of GPU activity is recorded: the work of devices; also the host's API calls; also the call stacks of these
+ * calls. */
 enum sonde_gpu_level { SONDE_GPU_KERNELS = 1, SONDE_GPU_API, SONDE_GPU_FULL };
 
 #define SONDE_RESOURCES_LEAST_INTERVAL_NS 10000000u /* minimum interval between resource readings */

@@ -1,11 +1,11 @@
-/* snapshots.c: a list of pending requests, in the order of requesting. There are few at a time.
+/* snapshots.c: a list of pending requests, in the order in which they were made. There are few at a time.
  *
  * RSS is read at once (statm: a microsecond). PSS (smaps_rollup) walks the process's page tables, 40 ns per page, and
  * blocks changes of its mappings in the meantime; virtual machines need four times as long. So it is read only while
- * all such readings together take less CPU time than 0.1 % of the time since the recording began, and a little at
- * first. Requested snapshots have a share of their own, so that snapshots at an interval cannot use it up. PSS counts
- * only if RSS is still about the same as at the snapshot. On a busy machine a reading waits for a CPU, which costs
- * nothing.
+ * all such readings together take less CPU time than 0.1 % of the time since the recording began, plus a small
+ * allowance at the start. Requested snapshots have a share of their own, so that snapshots at an interval cannot use it
+ * up. PSS counts only if RSS is still about the same as at the snapshot. On a busy machine a reading waits for a CPU,
+ * which costs nothing.
  */
 #include "source/record/snapshots.h"
 
@@ -89,7 +89,7 @@ uint64_t sonde_snapshots_resident_b(pid_t pid)
 	return sscanf(text, "%*u %llu", &pages) == 1 ? (uint64_t)pages * (uint64_t)getpagesize() : 0;
 }
 
-/* True if RSS is still about what it was at the snapshot. The program does not wait for us and may have run on. */
+/* True if RSS is still about the same as at the snapshot. The program does not wait for us and may have run on. */
 static int is_still(pid_t pid, uint64_t rss_b)
 {
 	uint64_t now_b = sonde_snapshots_resident_b(pid);

@@ -380,7 +380,7 @@ static int write_stream(struct sonde_streams *streams, struct sonde_stream *stre
 	return zones_rc ? zones_rc : events_rc;
 }
 
-/* A thread that has executed another program goes on with open zones that nothing will end; only its small row is
+/* A thread that has executed another program continues with open zones that nothing will end; only its small row is
  * kept. */
 int sonde_streams_end(struct sonde_streams *streams, uint32_t thread)
 {

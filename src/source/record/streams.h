@@ -32,7 +32,7 @@ int sonde_streams_zones(struct sonde_streams *streams, uint32_t process, uint32_
 			const uint64_t *times_ns, size_t count);
 int sonde_streams_event(struct sonde_streams *streams, uint32_t process, uint32_t thread,
 			const struct sonde_event *event);
-/* The thread has ended: writes its buffered data and frees everything but the zones that it left open, if any. */
+/* The thread has ended: writes its buffered data and frees everything except zones that are still open. */
 int sonde_streams_end(struct sonde_streams *streams, uint32_t thread);
 int sonde_streams_flush(struct sonde_streams *streams);
 

@@ -1,4 +1,4 @@
-/* bytes.c: keeps four counts per process; what the process read and wrote itself is raw − taken. */
+/* bytes.c: keeps four counts per process; the process's own reads and writes are raw − taken. */
 #include "source/resource/bytes.h"
 
 #include <string.h>

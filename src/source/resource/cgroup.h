@@ -31,8 +31,8 @@ struct sonde_cgroup_use {
 	uint64_t reclaimable_b; /* part of memory_b: inactive file cache */
 };
 
-/* Finds the groups of `pid` in the tree under `root` ("" = this machine's); 0 = our own. Never fails: what does not
- * exist is unknown. */
+/* Finds the groups of `pid` in the tree under `root` ("" = this machine's); 0 = our own. Never fails: values that do
+ * not exist are unknown. */
 void sonde_cgroup_open(struct sonde_cgroup *out, const char *root, pid_t pid);
 void sonde_cgroup_close(struct sonde_cgroup *cgroup);
 /* `is_detailed`: includes memory, which the kernel may have to sum up first. */

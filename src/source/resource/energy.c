@@ -114,7 +114,7 @@ static void begin_series(struct sonde_source_run *run, size_t i)
 	run->series[i] = sonde_recorder_series(run->recorder, SONDE_METRIC_ENERGY, 0, 0, name_of(&run->meters, i));
 }
 
-/* What a meter counted since its series began; −1 if it is gone. */
+/* The energy that a meter counted since its series began; −1 if the meter is gone. */
 static int64_t read_meter(struct sonde_source_run *run, size_t i, uint64_t boot_ns)
 {
 	if (run->meters.method == METHOD_PERF)

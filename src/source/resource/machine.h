@@ -23,7 +23,7 @@ void sonde_resources_machine_free(struct sonde_resources_machine *machine);
 /* Called for each number; `object` is borrowed, NULL = none. */
 typedef void sonde_resources_put(void *context, enum sonde_metric metric, const char *object, int64_t value);
 
-/* Always reads CPUs and the groups' CPU usage; everything else is a detail. */
+/* Always reads CPUs and the groups' CPU usage; everything else only if `is_detailed`. */
 void sonde_resources_machine_read(struct sonde_resources_machine *machine, int is_detailed, sonde_resources_put *put,
 				  void *context);
 

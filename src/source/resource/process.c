@@ -2,8 +2,8 @@
  *
  * A descriptor refers to the process itself, not its pid: after the process has exited, reads fail (ESRCH), even if the
  * pid is reused. Without kept descriptors, the process's start time must be unchanged. stat counts CPU time in ticks of
- * 10 ms, too coarse for an interval of 100 ms: the process's CPU clock has the sum to the ns, and the ticks are used
- * only to divide it. RSS comes from stat as well, which has the same number as statm.
+ * 10 ms, too coarse for an interval of 100 ms: the process's CPU clock has the sum to the ns, and the ticks only serve
+ * to divide it into user and system time. RSS comes from stat as well, which has the same number as statm.
  *
  * Context switches of a whole process are available only from wait4(2): status has those of its main thread. For a
  * process with several threads they are summed over its tasks; for one that exits, the last reading counts.
@@ -48,7 +48,7 @@ static void set(struct sonde_resources *out, enum sonde_resource resource, uint6
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-/* What could not be opened only for lack of descriptors has neither exited nor is forbidden. */
+/* Notes a lack of descriptors: then a failure does not mean that the process has exited or forbids reading. */
 static int opened(struct sonde_resources_process *process, int fd)
 {
 	process->missing_files |= fd < 0 && sonde_files_lack(errno);
@@ -73,8 +73,8 @@ static size_t read_file(struct sonde_resources_process *process, int fd, const c
 	return got > 0 ? (size_t)got : 0;
 }
 
-/* The same for a file that may be longer than `space`, where it is read if it fits: the supplementary groups in status
- * take up to 700 KB. NULL = not readable. To be freed unless it is `space`. */
+/* Like read_file(), for a file that may be longer than `space`: the supplementary groups in status take up to 700 KB.
+ * Returns `space` if the file fits, else memory that the caller frees; NULL = not readable. */
 static char *read_long(struct sonde_resources_process *process, int fd, const char *name, char *space, size_t space_b)
 {
 	char *text = NULL;
@@ -162,8 +162,8 @@ static int parse_stat(char *text, struct stat_line *line, struct sonde_resources
 	return 0;
 }
 
-/* Splits the clock's sum according to the ticks. Neither part decreases: what one gets too early, the other gets
- * later. */
+/* Splits the clock's sum according to the ticks. Neither part decreases: time that one part gets too early, the other
+ * gets later. */
 static void set_cpu(struct sonde_resources_process *process, const struct stat_line *line, int64_t clock_ns,
 		    struct sonde_resources *out)
 {

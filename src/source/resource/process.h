@@ -72,7 +72,7 @@ struct sonde_resources_process {
 	uint64_t ended_voluntary, ended_involuntary; /* sums of exited threads */
 	int was_multi;
 	int has_no_pss;    /* reading it is not permitted */
-	int had_children;  /* has waited for children (shown by their page faults) */
+	int had_children;  /* it has waited for children (known from their page faults) */
 	int missing_files; /* at the last reading something could not be read for lack of descriptors */
 };
 

@@ -1,11 +1,11 @@
-/* resources.c: the resources source: periodically reads what processes and the machine use, as series.
+/* resources.c: the resources source: periodically reads the resource usage of processes and the machine, as series.
  *
  * A round reads all processes of the tree (resource/rows.h) and the machine (resource/machine.h): each --interval, by a
  * timer set to absolute times of CLOCK_MONOTONIC, first when the command starts and last when the recording ends. The
  * command is also read when it has died and has not been waited for: then its CPU time and faults are final. All rounds
- * take at most 0.2 % of a CPU: if they would take more, the next round is delayed until they do not, and the SOURCE
- * record states the rate that was achieved. Every half second a round includes details and most machine data: caches
- * are then cold, and everything costs three times as much as in a loop.
+ * together take at most 0.2 % of a CPU: a round that would exceed this share is delayed, and the SOURCE record states
+ * the rate that was achieved. Every half second a round includes details and most machine data: caches are cold by
+ * then, so each reading costs three times as much as in a loop.
  *
  * Without perf events, processes are found here (resource/tree.h), and end when they are found to have exited.
  * Processes that start and exit between two rounds appear only in their parents' counts of waited-for children.
@@ -126,8 +126,8 @@ static void round_of(struct sonde_source_run *run, int is_final)
 	run->next_ns = after(run, due_ns);
 }
 
-/* The command has died: it exists until it is waited for, and its values are final. Its children are read as well,
- * since it may have waited for some. */
+/* The command has died: it exists until we wait for it, and its values are final. Its children are read as well, since
+ * it may have waited for some. */
 static void read_dead(struct sonde_source_run *run)
 {
 	struct pollfd dead = {.fd = run->command_fd, .events = POLLIN};

@@ -85,7 +85,7 @@ static void close_row(struct sonde_resources_rows *rows, struct sonde_resources_
 	row->is_gone = 1;
 }
 
-/* Its bytes are reported, and are found again in the process that waits for it. */
+/* Keeps a row whose bytes are reported: they will be found again in the process that waits for the dead one. */
 static void keep_dead(struct sonde_resources_rows *rows, struct sonde_resources_row *row)
 {
 	if (SONDE_ARRAY_RESERVE(rows->dead, rows->dead_cap, rows->dead_count + 1)) {
@@ -97,7 +97,7 @@ static void keep_dead(struct sonde_resources_rows *rows, struct sonde_resources_
 	row->is_gone = 1;
 }
 
-/* Found to have exited, or dead. */
+/* Handles a process that was found to be dead or gone. */
 static void went(struct sonde_resources_rows *rows, struct sonde_resources_row *row, enum sonde_resources_found found)
 {
 	rows->hidden += found == SONDE_RESOURCES_HIDDEN && !row->is_gone;
@@ -109,7 +109,7 @@ static void went(struct sonde_resources_rows *rows, struct sonde_resources_row *
 		row->gone_ns = sonde_clock_now_ns();
 }
 
-/* If only descriptors were lacking, it is tried again in the next round. */
+/* Handles a failed reading. If only descriptors were lacking, the process is read again in the next round. */
 static void missed(struct sonde_resources_rows *rows, struct sonde_resources_row *row, enum sonde_resources_found found)
 {
 	if (found != SONDE_RESOURCES_UNREAD) {
@@ -213,7 +213,8 @@ static void came(void *context, void *row)
 	rows->command = 0;
 }
 
-/* The recorder knows that it exited. Until it has been waited for, its final values can be read. */
+/* Called when the recorder knows that the process exited. Until it has been waited for, its final values can be
+ * read. */
 static void left(void *context, void *row)
 {
 	struct sonde_resources_rows *rows = context;
@@ -252,7 +253,8 @@ static void read_again(struct sonde_resources_row *row)
 	row->has_bytes |= now.known != 0;
 }
 
-/* Subtracts the bytes of an exited process from its parent, after its own children's bytes have been. */
+/* Subtracts the bytes of an exited process from its parent, after the bytes of its own children were subtracted from
+ * it. */
 static int hand_one(struct sonde_resources_rows *rows, struct sonde_resources_row *row)
 {
 	for (size_t i = 0; i < rows->dead_count; i++)

@@ -38,7 +38,7 @@ struct sonde_resources_rows {
 	uint32_t series_count;
 	/* Numbers of processes: not visible; of other users; with too many threads for their switches. */
 	uint64_t hidden, closed, crowded;
-	uint64_t unread;    /* of which something was not read for lack of descriptors */
+	uint64_t unread;    /* processes not read in full for lack of descriptors */
 	uint64_t files_max; /* the limit on descriptors */
 	int had_children;   /* a process has waited for a child */
 };

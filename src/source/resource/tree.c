@@ -44,7 +44,7 @@ static void see_files(struct sonde_resources_tree *tree)
 	tree->missing_files |= sonde_files_lack(errno);
 }
 
-/* Threads can be read under their tid, too. What cannot be read is not a process. */
+/* True for a process. Threads can be read under their tid, too; a pid that cannot be read is not a process. */
 static int is_process(struct sonde_resources_tree *tree, pid_t pid)
 {
 	char text[1024];
@@ -66,7 +66,7 @@ static int is_leaving(struct sonde_resources_tree *tree, pid_t pid, uint64_t sta
 	return 1;
 }
 
-/* `again`: it has been deferred once. */
+/* `again`: the pid has been deferred once. */
 static void consider(struct sonde_resources_tree *tree, pid_t pid, uint64_t now_ns, int again)
 {
 	struct sonde_proc_stat stat;

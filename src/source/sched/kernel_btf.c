@@ -1,7 +1,7 @@
 /* kernel_btf.c: one pass over the kernel's types, from the first one to the last that is wanted.
  *
  * The file is mapped if the kernel supports that (6.16), else read: 5 MB in a millisecond. The scheduler's types come
- * early, so a mapping touches few pages. Its contents are bounds-checked like those of any file.
+ * early, so a mapping touches few pages. The file is bounds-checked like any other.
  */
 #include "source/sched/kernel_btf.h"
 

@@ -12,7 +12,7 @@ struct sonde_btf_place {
 	const char *member; /* NULL = the type itself */
 };
 
-/* What to find, with the alternative names that kernels use for it, and the result. */
+/* A lookup of a type or member under the names that different kernels use, and its result. */
 struct sonde_btf_wish {
 	struct sonde_btf_place places[2]; /* the second one may be empty */
 	uint32_t id;                      /* id of the type; 0 = not found */
@@ -20,7 +20,7 @@ struct sonde_btf_wish {
 	int which;                        /* index into `places` of the one found */
 };
 
-/* Fills in what is found. -ENOENT without BTF, -EBADMSG if it cannot be parsed, with a message. */
+/* Fills in the results. -ENOENT without BTF, -EBADMSG if it cannot be parsed, with a message. */
 int sonde_kernel_btf_find(struct sonde_btf_wish *wishes, size_t count);
 
 /* The same for the contents of a BTF file, `size_b` bytes long. */

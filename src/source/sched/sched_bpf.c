@@ -355,7 +355,7 @@ void sonde_sched_bpf_update(struct sonde_sched_bpf *bpf)
 	bpf->current = NULL;
 }
 
-/* Selects the ring with the earliest record, and the time until which it stays that. */
+/* Selects the ring with the earliest record, and the time until which its records remain the earliest. */
 static void choose(struct sonde_sched_bpf *bpf)
 {
 	uint64_t best_ns = NOTHING;

@@ -19,7 +19,7 @@ struct sonde_sched_bpf;
 int sonde_sched_bpf_open(struct sonde_sched_bpf **out, size_t ring_b);
 /* Attaches the programs. */
 int sonde_sched_bpf_start(struct sonde_sched_bpf *bpf);
-/* Follows all threads of a process, and what they create from now on. */
+/* Follows all threads of a process, and the tasks that they create from now on. */
 int sonde_sched_bpf_follow(struct sonde_sched_bpf *bpf, pid_t pid);
 /* Detaches the programs. Records already written can still be taken. */
 void sonde_sched_bpf_stop(struct sonde_sched_bpf *bpf);
@@ -35,7 +35,7 @@ uint64_t sonde_sched_bpf_take_lost(struct sonde_sched_bpf *bpf);
 /* Tasks that could not be followed since the last call. */
 uint64_t sonde_sched_bpf_take_missed(struct sonde_sched_bpf *bpf);
 
-/* True if wakers can be told from interrupts. */
+/* True if this kernel can tell a waker from an interrupt. */
 int sonde_sched_bpf_knows_wakers(const struct sonde_sched_bpf *bpf);
 
 #endif

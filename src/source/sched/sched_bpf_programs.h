@@ -13,7 +13,7 @@
 
 /* A followed task; used only in the kernel. */
 struct sonde_sched_row {
-	uint64_t woken_ns; /* when it was woken since it last had a CPU; 0 = it was not */
+	uint64_t woken_ns; /* when it was woken; 0 = not woken since it last had a CPU */
 	uint32_t by;       /* thread that woke it; 0 = unknown */
 	uint32_t by_pid;   /* the waker's process */
 };
@@ -22,13 +22,13 @@ struct sonde_sched_row {
 #define SONDE_SCHED_EXITING (1u << 24)           /* the task is exiting */
 #define SONDE_SCHED_RUNNABLE (1u << 25)          /* prev was preempted: it was still runnable */
 
-/* One switch; a task that is not followed is 0. */
+/* One switch. A task that is not followed has tid 0. */
 struct sonde_sched_record {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint32_t prev, prev_pid;
 	uint32_t next, next_pid;
 	uint32_t by, by_pid; /* thread that woke or created next; 0 = unknown */
-	uint64_t woken_ns;   /* when it did; 0 = unknown, or next was not woken */
+	uint64_t woken_ns;   /* when that thread woke next; 0 = unknown, or next was not woken */
 };
 
 #define SONDE_SCHED_HEAD_B 4096u /* size of a ring's head, before its records */
@@ -49,12 +49,12 @@ _Static_assert(offsetof(struct sonde_sched_record, by) % 8 == 0 && offsetof(stru
 	       "programs copy both numbers at once");
 _Static_assert(offsetof(struct sonde_sched_ring, tail) == 64, "programs read it");
 
-/* What the programs are generated for. */
+/* The maps and the kernel for which the programs are generated. */
 struct sonde_sched_target {
 	int rows_fd, rings_fd; /* maps */
 	uint32_t records;      /* records per ring, a power of two */
-	/* Offsets in struct task_struct; call_at_b: of the system call number in struct pt_regs, negative outside of
-	 * one. */
+	/* Offsets in struct task_struct; call_at_b: offset in struct pt_regs of the system call number, which is
+	 * negative outside of system calls. */
 	uint32_t pid_at_b, tgid_at_b, state_at_b, flags_at_b, stack_at_b, call_at_b;
 	int call_is_short;  /* the system call number has four bytes */
 	int without_wakers; /* this kernel cannot identify wakers */

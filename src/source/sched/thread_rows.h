@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What is read of a thread; each is a series. */
+/* The values read of a thread; each is a series. */
 enum sonde_thread_number {
 	SONDE_THREAD_TIME,
 	SONDE_THREAD_RUNNABLE,
@@ -23,7 +23,7 @@ struct sonde_thread_row {
 	uint64_t seen_ns, born_ns;          /* born_ns: approximate, not before the start of the recording */
 	uint64_t first_ns;                  /* time of `first` */
 	uint64_t gone_ns;                   /* when it was found missing; 0 = it exists */
-	uint64_t read_ns, slices;           /* of the latest reading; read_ns 0 = it failed */
+	uint64_t read_ns, slices;           /* of the latest reading; read_ns 0 = that reading failed */
 	int64_t first[SONDE_THREAD_NUMBERS], now[SONDE_THREAD_NUMBERS];
 	uint32_t series[SONDE_THREAD_NUMBERS];
 };

@@ -1,14 +1,14 @@
 /* threads.c: the threads source: run time and runnable time of each thread, polled from /proc.
  *
  * Context-switch records only distinguish time on a CPU from time off it; these readings show for how much of its time
- * off CPU a thread was runnable after a wakeup. Without such records, the readings are all there is, and the counts of
+ * off CPU a thread was runnable after a wakeup. Without such records, the readings are the only data, and the counts of
  * switches are read, too.
  *
  * A round starts whenever the recorder is awake and 100 ms have passed (10 ms at first). Threads are listed again where
  * their number has changed, and read one after another, for a millisecond at most per drain. A pause of 500 times the
- * CPU time used follows. So the source takes 0.2 % of a CPU for any number of threads, and a round of 10,000 takes some
- * 20 s. Readers subtract what threads did before the recording: the first value of an older thread, whenever it was
- * found, is its total at that time; a later thread has a first value of 0 at its start.
+ * CPU time used follows. So the source takes 0.2 % of a CPU for any number of threads, and a round over 10,000 threads
+ * takes some 20 s. Readers subtract the time that threads used before the recording: the first value of an older thread
+ * is its total when it was found; a thread that starts later has a first value of 0 at its start.
  *
  * A thread is registered in the recording only after a while: by then a source that knows its exact start or end has
  * reported it. When attaching, the existing threads are registered at once, with a reading.
@@ -42,7 +42,7 @@
 #define SETTLE_NS 100000000u
 #define SOON_NS 1000000000u /* a longer pause is due to the limit on CPU time */
 #define END_NS 1000000000u  /* from when it is found missing until it ends, if no other source reports its end */
-#define LIST_ROUNDS 16u     /* one round in so many lists all threads: as many may have started as ended */
+#define LIST_ROUNDS 16u     /* one round in this many lists all threads: as many may have started as ended */
 #define COUNTED_MAX 16u     /* maximum of processes whose threads are counted between rounds */
 #define METHOD "/proc/PID/task/TID/schedstat"
 
@@ -97,8 +97,8 @@ static struct sonde_thread_row *add(struct sonde_source_run *run, const struct p
 /* --- readings ---------------------------------------------------------------------------------------------------- */
 
 /* When a thread started. The start in ticks is up to 10 ms late here, so the first reading bounds it: the time that the
- * thread ran and waited lies before that. A result before the recording means that it existed at the start, except for
- * threads of that very tick. */
+ * thread ran and waited lies before that. A result before the recording means that the thread existed at the start,
+ * unless it was created in that very tick. */
 static uint64_t birth_ns(const struct sonde_source_run *run, const struct sonde_thread_row *row)
 {
 	struct sonde_proc_stat stat;
@@ -192,8 +192,8 @@ static void name(struct sonde_source_run *run, struct sonde_thread_row *row)
 	row->named = 1;
 }
 
-/* Writes the latest reading: points come in time order. `last`: it is the final one. If another source of switches
- * registers threads, a thread that has ended is not registered: that source may have forgotten it. */
+/* Writes the latest reading, in time order. `last`: this reading is the final one. If another source registers threads,
+ * a thread that has ended is not registered here, because that source may have forgotten it. */
 static void record(struct sonde_source_run *run, struct sonde_thread_row *row, int last)
 {
 	int settled = sonde_clock_now_ns() >= row->seen_ns + SETTLE_NS;
@@ -418,7 +418,7 @@ static int threads_drain(struct sonde_source_run *run, uint64_t horizon_ns, int 
 	return sonde_recorder_error(run->recorder);
 }
 
-/* Describes what was missed: because of the limit on CPU time, or because threads had exited. */
+/* Describes the readings that were missed: because of the limit on CPU time, or because threads had exited. */
 static size_t say_missed(const struct sonde_source_run *run, char *out, size_t out_b)
 {
 	static const char why_late[] = ", to stay below 0.2 % of a CPU";

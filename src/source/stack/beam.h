@@ -13,7 +13,7 @@
 #include "source/stack/live_memory.h"
 #include "source/stack/spaces.h"
 
-/* Returns the return address that every process of the VM starts with; the ELF header of its beam.smp is at `base`. 0
+/* Returns the return address with which every process of the VM starts. The ELF header of its beam.smp is at `base`. 0
  * if it cannot be read, or if the VM keeps frame pointers (erl +JPperf true), which are then sufficient. */
 uint64_t sonde_beam_open(struct sonde_live_memory *live, pid_t pid, uint64_t base);
 

@@ -1,9 +1,9 @@
 /* deep_stacks.h: decides whether enough stacks exceed their copies that the recorder should drain sooner.
  *
  * The part of a stack above its copy is read from the running process, and is valid only if the end of the copy is
- * still unchanged there. That is more likely for samples that are 10 ms old than for samples of 50 to 200 ms. A drain
- * costs the recorder about 0.1 ms, so it hurries only once more than 1 stack in 10 is truncated, until fewer than 1 in
- * 25 are; recording gcc, where 1 stack in 50 is truncated, must not become more expensive.
+ * still unchanged there. That is more likely if the sample is 10 ms old than if it is 50 to 200 ms old. A drain costs
+ * the recorder about 0.1 ms, so it drains sooner only when more than 1 stack in 10 is truncated, and stops when fewer
+ * than 1 in 25 are: recording gcc, where 1 stack in 50 is truncated, must not become more expensive.
  */
 #ifndef SONDE_SOURCE_STACK_DEEP_STACKS_H
 #define SONDE_SOURCE_STACK_DEEP_STACKS_H

@@ -215,7 +215,7 @@ static const struct site *find_site(struct sonde_derived *derived, const struct 
 	return site;
 }
 
-/* Whether a direct call of `target` leads to `pc`. */
+/* Determines whether a direct call of `target` leads to `pc`. */
 static enum sonde_frame_lead reach(struct sonde_derived *derived, const struct sonde_derived_place *place,
 				   uint64_t target, uint64_t pc)
 {
@@ -244,7 +244,7 @@ static int is_go_exit(struct sonde_derived *derived, const struct sonde_derived_
 	       bytes[1] == 0xe8 && bytes[GO_EXIT_B] == 0x90;
 }
 
-/* Whether the code at `pc` can return to `ra`. */
+/* Determines whether the code at `pc` can return to `ra`. */
 static enum sonde_frame_lead classify(struct sonde_derived *derived, const struct sonde_derived_place *place,
 				      uint64_t pc, uint64_t ra)
 {

@@ -35,9 +35,9 @@ int sonde_derived_knows(struct sonde_derived *derived, const struct sonde_derive
 enum sonde_unwind_result sonde_derived_step(struct sonde_derived *derived, const struct sonde_derived_place *place,
 					    struct sonde_unwind_regs *regs, sonde_unwind_read read, void *context);
 
-/* Steps by `row`, whose frame address is saved below the stack pointer, where no copy reaches: reads the slot in which
- * the function's prologue saved it earlier. NO_RULE if there is none, or if its value does not lead to a direct call of
- * the function. */
+/* Steps by `row`, whose frame address is saved below the stack pointer and so is not in the copy: reads it from the
+ * slot in which the function's prologue saved it earlier. NO_RULE if there is no such slot, or if its value does not
+ * lead to a direct call of the function. */
 enum sonde_unwind_result sonde_derived_step_aligned(struct sonde_derived *derived,
 						    const struct sonde_derived_place *place,
 						    const struct sonde_unwind_row *row, struct sonde_unwind_regs *regs,

@@ -25,8 +25,8 @@ void sonde_generated_free(struct sonde_generated *generated);
 int sonde_generated_step(struct sonde_generated *generated, struct sonde_space *space,
 			 struct sonde_generated_frame *frame);
 
-/* True if `pc`, in a file's code without call-frame information, is in V8's embedded builtins, which V8 generates when
- * it is built: like all of V8's generated code they keep frame pointers. */
+/* True if `pc`, in a file's code without call-frame information, is in V8's embedded builtins. These are generated when
+ * V8 is built, and keep frame pointers like all of V8's generated code. */
 int sonde_generated_is_v8(const struct sonde_generated *generated, const struct sonde_space *space, uint64_t pc);
 
 #endif

@@ -1,11 +1,11 @@
 /* hotspot.c: steps through the frames of a Java VM on x86-64.
  *
  * A compiled method that has made a call is unwound by its frame size alone: the return address is at the end of the
- * frame, the caller's frame pointer below it. The frame in which the thread stopped may be incomplete. Whether it is
- * follows from the method's instructions: those at the entry, which push the frame, and those that leave it. Code
- * without a frame of its own (adapters, vtable stubs, routines like arraycopy) must have a return address on top of the
- * stack that follows a call; a routine with a frame is recognised by the call that leads into it. An interpreter frame
- * must contain a method and one of its bytecodes. A frame that fails its check ends the stack.
+ * frame, the caller's frame pointer below it. The frame in which the thread stopped may be incomplete. The method's
+ * instructions tell whether it is incomplete: those at the entry push the frame, those at an exit pop it. Code without
+ * a frame of its own (adapters, vtable stubs, routines like arraycopy) must have a return address on top of the stack
+ * that follows a call; a routine with a frame is recognised by the call that leads into it. An interpreter frame must
+ * contain a method and one of its bytecodes. A frame that fails its check ends the stack.
  */
 #include "source/stack/hotspot.h"
 
@@ -204,7 +204,7 @@ static enum progress entry_progress(const uint8_t *code, size_t size_b, size_t a
 	return STRANGE;
 }
 
-/* Whether the frame has been partly or fully removed at `code`: [pop %rbp;] [poll;] ret. */
+/* Determines whether the frame has been partly or fully removed at `code`: [pop %rbp;] [poll;] ret. */
 static enum progress exit_progress(const uint8_t *code, size_t size_b)
 {
 	size_t i = 0;
@@ -388,8 +388,8 @@ static enum sonde_unwind_result leave_unfinished(const struct step *step, int wo
 	return return_from(step, fp_at, sender_sp);
 }
 
-/* The thread stopped before the frame of the entered method existed, or after it was removed: the frame pointer is that
- * of its caller, which has saved its stack pointer. Non-zero if there may be another frame in between. */
+/* The thread stopped before the frame of the entered method existed, or after it was removed: the frame pointer is the
+ * caller's, and the caller has saved its stack pointer. Non-zero if there may be another frame in between. */
 static int is_between(const struct step *step)
 {
 	const struct sonde_unwind_regs *regs = &step->frame->regs;

@@ -163,7 +163,7 @@ static const struct method *method_at(struct sonde_hotspot_names *names, uint64_
 
 struct stream {
 	const struct sonde_hotspot_names *names;
-	uint64_t at, begin, end; /* `at`: next address; begin to end: what `bytes` holds */
+	uint64_t at, begin, end; /* `at`: next address; begin to end: the addresses in `bytes` */
 	uint8_t bytes[STREAM_B];
 };
 

@@ -181,7 +181,7 @@ static void say_slow(const struct sonde_images *images, int compiles)
 		images->slow(images->context, compiles);
 }
 
-/* Copies what recording needs from `file`. */
+/* Copies the properties that recording needs from `file`. */
 static void take(const struct sonde_images *images, struct sonde_image *image, const struct sonde_elf *file)
 {
 	image->known = 1;

@@ -40,7 +40,7 @@ struct sonde_image {
 	size_t build_id_b;
 };
 
-/* What is known when a file is mapped: either a build-id or an inode. */
+/* Identifies a file when it is mapped: by a build-id or an inode. */
 struct sonde_image_key {
 	const char *path;
 	const uint8_t *build_id;

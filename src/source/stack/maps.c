@@ -2,7 +2,7 @@
  *
  * A sorted array without overlaps: programs have tens of executable mappings, and lookups are thousands of times more
  * frequent than changes, so a tree would only be slower. The kernel does not report munmap: a newer mapping replaces
- * what was there, and an address at which nothing runs any more is never looked up.
+ * older ones, and an address at which nothing runs any more is never looked up.
  */
 #include "source/stack/maps.h"
 

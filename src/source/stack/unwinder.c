@@ -42,7 +42,7 @@ struct code {
 	const struct sonde_unwind_row *row; /* NULL = not in any table */
 	uint32_t module;
 	enum code_kind kind;
-	enum { CALL_UNSEEN = 0, CALL_ENDS, CALL_NONE } call; /* what ends right after `pc`, if that was checked */
+	enum { CALL_UNSEEN = 0, CALL_ENDS, CALL_NONE } call; /* whether a call ends at `pc`, if that was checked */
 };
 
 /* The last stack that was unwound elsewhere, leaf first. */

@@ -59,7 +59,7 @@ enum sonde_stack_status sonde_unwinder_run(struct sonde_unwinder *unwinder, stru
 uint32_t sonde_unwinder_intern(struct sonde_unwinder *unwinder, pid_t pid, uint64_t time_ns, const uint64_t *pcs,
 			       size_t count);
 
-/* Starts a batch: forgets what was read from live stacks. */
+/* Starts a batch: forgets the data read from live stacks. */
 void sonde_unwinder_begin(struct sonde_unwinder *unwinder);
 
 #endif

@@ -166,8 +166,8 @@ static int is_open_to_us(pid_t pid)
 	return !geteuid() || !stat(path, &status);
 }
 
-/* Trusts our own user only, since everybody can see an abstract name; and descendants of the command whose privileges
- * may have changed since, if we may read them anyway. */
+/* Everybody can see an abstract name, so only processes of our own user are trusted, and descendants of the command
+ * whose privileges have changed since, if we may read them anyway. */
 static int is_trusted(const struct sonde_channel *channel, const struct ucred *peer)
 {
 	return peer->uid == geteuid() || (is_open_to_us(peer->pid) && is_descendant(channel, peer->pid));

@@ -50,7 +50,7 @@ void sonde_channel_ignore(struct sonde_channel *channel, const struct sonde_chan
 
 /* Converts the targets' cycles to ns; valid as long as the channel is open. */
 const struct sonde_clockfit *sonde_channel_fit(const struct sonde_channel *channel);
-/* True if targets write cycles, since the counter is stable on this machine; otherwise they write ns. */
+/* True if targets write cycles, because this machine's cycle counter is stable; otherwise they write ns. */
 int sonde_channel_counts_cycles(const struct sonde_channel *channel);
 /* The tid, in our pid namespace, of the thread that connected process `pid` calls `own`; 0 = unknown. */
 pid_t sonde_channel_tid(const struct sonde_channel *channel, pid_t pid, pid_t own);
@@ -58,7 +58,7 @@ pid_t sonde_channel_tid(const struct sonde_channel *channel, pid_t pid, pid_t ow
 /* True if the process that asked still waits for the answer. A process that found the recorder stopped gives up. */
 int sonde_channel_is_waiting(int asker);
 
-/* The name of the first socket: what SONDE_LINK_ENV holds. */
+/* The name of the first socket, as in SONDE_LINK_ENV. */
 const char *sonde_channel_name(const struct sonde_channel *channel);
 /* The path of the second socket; "" = there is none. */
 const char *sonde_channel_path(const struct sonde_channel *channel);

@@ -203,7 +203,8 @@ static int answer_scan(struct sonde_channel *channel, struct sonde_channel_conne
 	return send_with(connection, &scanned, sizeof(scanned), -1);
 }
 
-/* Answered by the allocation hooks in the process if they precede its own functions, else from its events. */
+/* The allocation hooks in the process provide the answer if they precede libsonde's functions; otherwise it comes from
+ * the process's events. */
 static int answer_blocks(struct sonde_channel *channel, struct sonde_channel_connection *connection, void *message)
 {
 	struct sonde_link_blocks_question *question = message;

@@ -73,7 +73,8 @@ static void remove_left(const char *path)
 		closedir(directory);
 }
 
-/* Reserves the descriptor number of the second socket's inode, since the path, not yet known, ends in it. */
+/* Reserves the descriptor number of the second socket's inode. The path, which is not known yet, ends in that
+ * number. */
 static int name_both(struct sonde_channel *channel)
 {
 	uint32_t random[3];

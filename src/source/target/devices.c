@@ -37,7 +37,7 @@ struct sonde_devices {
 	struct numbers requests; /* 1 for each host operation that enqueues an OpenCL command */
 	struct pending_activity *pending;
 	size_t pending_count, pending_cap;
-	size_t ready; /* the first so many have been kept for a round: what they refer to is known */
+	size_t ready; /* the first ones, kept for a round: their references are known */
 	uint64_t invalid, out_of_memory, unnamed, untimed;
 	uint64_t requested, reported; /* OpenCL commands: enqueued by calls, reported with times */
 	uint64_t lost_elsewhere;      /* upper bound of commands that are missing because of another loss */
@@ -316,7 +316,7 @@ void sonde_devices_free(struct sonde_devices *devices)
 	free(devices);
 }
 
-/* Handlers of event types; `data` is the event, with what follows it. */
+/* Handlers of event types; `data` is the event with its variable part. */
 static void (*const handlers[])(struct sonde_devices *devices, uint32_t thread, const void *data) = {
     [SONDE_EVENT_DEVICE] = take_device,       [SONDE_EVENT_QUEUE] = take_queue,
     [SONDE_EVENT_OPERATION] = take_operation, [SONDE_EVENT_ACTIVITY] = keep_activity,

@@ -1,5 +1,5 @@
-/* interposed.h: the code of processes with injected hooks: provides the call-frame tables with which hooks walk stacks,
- * and interns the stacks that hooks report. One thread.
+/* interposed.h: provides the call-frame tables with which injected hooks walk stacks, and interns the stacks that hooks
+ * report. One thread.
  */
 #ifndef SONDE_SOURCE_TARGET_INTERPOSED_H
 #define SONDE_SOURCE_TARGET_INTERPOSED_H
@@ -33,7 +33,7 @@ struct sonde_interposed {
 int sonde_interposed_init(struct sonde_interposed *interposed, struct sonde_recorder *recorder);
 void sonde_interposed_fini(struct sonde_interposed *interposed);
 
-/* Fills in what is mapped at an address. Returns a descriptor of its table, owned by the caller, or −1. */
+/* Fills in the mapping of an address. Returns a descriptor of its table, owned by the caller, or −1. */
 int sonde_interposed_table(struct sonde_interposed *interposed, pid_t pid, uint64_t address,
 			   struct sonde_link_table *out);
 

@@ -33,7 +33,7 @@ struct sonde_channel_drainer {
 	int asker; /* the socket of the process: see sonde_channel_is_waiting() */
 };
 
-/* Receives what one process records with libsonde, as decoded by fold/drain.h. No function may be NULL. */
+/* Receives the records that one process makes with libsonde, as decoded by fold/drain.h. No function may be NULL. */
 struct sonde_program_sink {
 	void *context; /* of that process */
 	void (*site)(void *context, const struct sonde_drain_site *site);
@@ -57,7 +57,7 @@ struct sonde_program_sink {
 
 struct sonde_channel_listener {
 	void *context;
-	const char *source; /* whose records are lost if a process is not recorded: "heap"; NULL = another listener's */
+	const char *source; /* the source that loses records if a process is not recorded; NULL = another listener's */
 
 	/* A process connects; its pool comes next. `flags`: enum sonde_link_flag, `clock`: enum sonde_ring_clock. */
 	void (*flags)(void *context, pid_t pid, uint32_t flags);
@@ -66,7 +66,7 @@ struct sonde_channel_listener {
 	/* Fills in the sink for its libsonde records. 0 or a negative errno. */
 	int (*program)(void *context, struct sonde_pool *pool, pid_t pid, struct sonde_program_sink *out);
 
-	/* The contents of its rings. `thread`: id in the recording. */
+	/* The contents of a process's rings. `thread`: id in the recording. */
 	void (*sample)(void *context, pid_t pid, pid_t tid, uint32_t thread,
 		       const struct sonde_event_cpu_sample *sample);
 	void (*call)(void *context, pid_t pid, uint32_t thread, const struct sonde_event_call_stack *call);
@@ -76,14 +76,15 @@ struct sonde_channel_listener {
 
 	/* A process that never connected has ended. */
 	void (*farewell)(void *context, pid_t pid, const struct sonde_link_farewell *farewell);
-	/* A process goes on without being recorded. */
+	/* A process continues without being recorded. */
 	void (*left)(void *context, pid_t pid, const struct sonde_link_leave *leave);
 
 	/* Questions of a process, which waits for the answer. */
 
-	/* The process asks for a table (below): drain its rings first, whose events refer to the previous mappings. */
+	/* The process asks for a table (below): drain its rings first, because their events refer to the previous
+	 * mappings. */
 	void (*passed)(void *context, pid_t pid, const struct sonde_channel_drainer *drainer);
-	/* Fills in what is mapped at an address. Returns a descriptor to send along, which is then closed, or −1. */
+	/* Fills in the mapping of an address. Returns a descriptor to send along, which is then closed, or −1. */
 	int (*table)(void *context, pid_t pid, uint64_t address, struct sonde_link_table *out);
 	/* The process is about to exit: scans its memory for leaks. 0 or a negative errno. */
 	int (*scan)(void *context, pid_t pid, const struct sonde_link_scan *question,

@@ -1,7 +1,7 @@
-/* own_tids.h: maps the tids of a process in its own pid namespace to ours.
+/* own_tids.h: maps tids of another pid namespace to tids of ours.
  *
- * Such a process reports its own numbers; the kernel, and everything else in the recording, uses those of our
- * namespace. /proc/PID/task/TID/status has both (NSpid, Linux 4.1). Not thread-safe.
+ * A process in another pid namespace reports tids of that namespace; the kernel, and everything else in the recording,
+ * uses the tids of ours. /proc/PID/task/TID/status has both (NSpid, Linux 4.1). Not thread-safe.
  */
 #ifndef SONDE_SOURCE_TARGET_OWN_TIDS_H
 #define SONDE_SOURCE_TARGET_OWN_TIDS_H
@@ -24,7 +24,7 @@ struct sonde_own_tids {
 /* A zeroed struct is ready to use. */
 void sonde_own_tids_fini(struct sonde_own_tids *tids);
 
-/* Our tid of the thread of process `pid` that calls itself `own`; 0 = unknown, because it ended before it was seen. */
+/* Our tid of the thread that process `pid` calls `own`; 0 = unknown, because the thread ended before it was seen. */
 pid_t sonde_own_tids_find(struct sonde_own_tids *tids, pid_t pid, pid_t own);
 
 #endif

@@ -2,8 +2,9 @@
  *
  * The memory is allocated before the target may touch it (a full /dev/shm would be SIGBUS in the target) and sealed
  * against truncation (which would be SIGBUS here). A pool starts small and doubles while the target needs more and the
- * budget allows. A process waits for its pool at startup, so where many processes start, the next pool is created in
- * advance (most of a millisecond, which the kernel spends clearing memory). A pool is never reused for another process.
+ * budget allows. A process waits for its pool at startup. So where many processes start, the next pool is created in
+ * advance; creating one takes most of a millisecond, which the kernel spends on clearing memory. A pool is never reused
+ * for another process.
  */
 #include "source/target/pool.h"
 
@@ -56,7 +57,7 @@ static void *map_lazy(size_t size_b)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Has the kernel clear chunks up to `to` on our time, not the target's. An old kernel leaves it to the target. */
+/* Has the kernel clear chunks up to `to` on our time, not the target's. On an old kernel, it happens in the target. */
 static void populate(struct sonde_pool *pool, uint32_t to)
 {
 	uint32_t from = pool->populated;
@@ -236,7 +237,7 @@ static int thread_alive(void *context, uint32_t tid)
 
 /* --- public -------------------------------------------------------------------------------------------------------*/
 
-/* The first listener that wants what the process records with libsonde gets it. */
+/* The first listener that wants the process's libsonde records gets them. */
 static int find_program(struct sonde_pool *pool)
 {
 	const struct sonde_listeners *listeners = pool->options.listeners;

@@ -1,7 +1,7 @@
 /* pool.h: the recorder's side of one process's pool (format/ring.h): creates it and drains it into the recording.
  *
- * Everything in the pool is untrusted; what fold/drain.h returns has been checked. Samples, stacks and heap words go to
- * the listeners of the process (target/listener.h), everything else to its program sink. One thread.
+ * Everything in the pool is untrusted; the data that fold/drain.h returns has been checked. Samples, stacks and heap
+ * words go to the listeners of the process (target/listener.h), everything else to its program sink. One thread.
  */
 #ifndef SONDE_SOURCE_TARGET_POOL_H
 #define SONDE_SOURCE_TARGET_POOL_H
@@ -16,7 +16,7 @@
 
 struct sonde_pool;
 
-/* The chunks that all pools of a session use, and may use. */
+/* The number of chunks that all pools of a session use together, and its limit. */
 struct sonde_pool_budget {
 	uint32_t used;
 	uint32_t cap;
@@ -48,7 +48,7 @@ void sonde_pool_forget(struct sonde_pool_budget *budget);
 /* Drains the rest as if the process were gone, ends its program sink, frees the pool. */
 void sonde_pool_free(struct sonde_pool *pool);
 
-/* The sink for what the process records with libsonde; NULL if no listener of its client wants that. */
+/* The sink for the process's libsonde records; NULL if no listener of its client wants them. */
 const struct sonde_program_sink *sonde_pool_program(const struct sonde_pool *pool);
 /* The id of a thread in the recording. */
 uint32_t sonde_pool_thread_id(struct sonde_pool *pool, struct sonde_drain_thread *thread, uint64_t time_ns);

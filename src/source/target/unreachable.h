@@ -1,9 +1,9 @@
 /* unreachable.h: finds processes with hooks that cannot reach the recorder, so that their data is lost.
  *
- * All ways to the recorder (target/channel_sockets.c) fail if a process is in its own network namespace, sees another
- * /tmp, and is in its own user or pid namespace. A connecting process also distrusts a recorder of another user, or of
- * a user that its user namespace does not map: such as root's recorder if an ordinary user has created the container.
- * Nothing reports such processes, so they are searched for. Not thread-safe.
+ * A process cannot reach the recorder (target/channel_sockets.c) if it is in its own network namespace, sees another
+ * /tmp, and is in its own user or pid namespace. A process also refuses a recorder that runs as another user, or as a
+ * user that the process's user namespace does not map: for example, root's recorder if an ordinary user has created the
+ * container. Such processes cannot report themselves, so the recorder searches for them. Not thread-safe.
  */
 #ifndef SONDE_SOURCE_TARGET_UNREACHABLE_H
 #define SONDE_SOURCE_TARGET_UNREACHABLE_H

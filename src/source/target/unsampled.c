@@ -1,7 +1,7 @@
 /* unsampled.c: walks the process tree through /proc/PID/task/TID/children.
  *
- * Only tasks that have run for several ticks are examined, so that most processes cost one small file. Orphans leave
- * the tree and are not seen.
+ * Only tasks that have run for several ticks are examined, so that most processes cost the reading of one small file.
+ * Orphans leave the tree and are not seen.
  */
 #include "source/target/unsampled.h"
 
@@ -94,7 +94,7 @@ static int is_checked(const struct sonde_unsampled *unsampled, pid_t pid, pid_t 
 	return sonde_map_find(&unsampled->checked, key(pid, tid), NULL, NULL) != 0;
 }
 
-/* False when out of memory: then it is not counted, since it would be counted again in each walk. */
+/* False when out of memory: the task is then not counted, since each walk would count it again. */
 static int set_checked(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid)
 {
 	return sonde_map_set(&unsampled->checked, key(pid, tid), 1) >= 0;

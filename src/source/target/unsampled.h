@@ -1,8 +1,8 @@
 /* unsampled.h: finds processes and threads below a command that use CPU time without being sampled from inside.
  *
  * The preloaded object cannot sample a static program, one of another machine type, one that was started with a cleared
- * environment, one in a seccomp sandbox, or a thread created directly with clone(). They are searched for in /proc ten
- * times a second and counted once each. Not thread-safe.
+ * environment, one in a seccomp sandbox, or a thread created directly with clone(). Such processes and threads are
+ * searched for in /proc ten times a second, and each is counted once. Not thread-safe.
  */
 #ifndef SONDE_SOURCE_TARGET_UNSAMPLED_H
 #define SONDE_SOURCE_TARGET_UNSAMPLED_H
@@ -20,13 +20,13 @@ void sonde_unsampled_free(struct sonde_unsampled *unsampled);
 /* The number of seccomp filters on a process. */
 unsigned sonde_unsampled_filters(pid_t pid);
 
-/* A process reported that it goes on unsampled because it is about to enter a sandbox. */
+/* Notes a process's report that it continues unsampled, because it is about to enter a sandbox. */
 void sonde_unsampled_sandboxed(struct sonde_unsampled *unsampled, pid_t pid, const char *name);
 
 /* Checks `root` and its descendants, 4096 processes at most, ten times a second at most. */
 void sonde_unsampled_poll(struct sonde_unsampled *unsampled, pid_t root, uint64_t now_ns);
 
-/* Writes a sentence about what was found. Returns its length; 0 = nothing to report. */
+/* Writes a sentence about the processes and threads found. Returns its length; 0 = nothing to report. */
 size_t sonde_unsampled_say(const struct sonde_unsampled *unsampled, char *out, size_t out_b);
 
 #endif

@@ -1,12 +1,12 @@
 /* blocked.c: the blocked source: what threads wait for, with their stacks, in processes without preloaded hooks.
  *
- * Static programs, Go, programs that refuse our object, and attached processes are polled from outside
- * (wait/blocked_processes.h: which; wait/blocked_look.h: how), 50 times a second or, with more than a few threads, 10
- * times (wait/blocked_budget.h). A poll that finds a thread blocked stands for the time since the previous polls. On
- * average, the polls that find a thread in a wait add up to the duration of the wait, however short waits or threads'
- * lifetimes are: sums are unbiased estimates, while single waits are not known. The time between polls is drawn from
- * half to one and a half times the period, so that a program with the same period is not always polled in the same
- * phase.
+ * Static programs, Go, programs that refuse our object, and attached processes are polled from outside, 50 times a
+ * second or, with more than a few threads, 10 times (wait/blocked_budget.h). wait/blocked_processes.h selects the
+ * processes, wait/blocked_look.h polls a thread. A poll that finds a thread blocked stands for the time since the
+ * previous polls. On average, the polls that find a thread in a wait add up to the duration of the wait, however short
+ * waits or threads' lifetimes are: sums are unbiased estimates, while single waits are not known. The time between
+ * polls is drawn from half to one and a half times the period, so that a program with the same period is not always
+ * polled in the same phase.
  *
  * If there are too many threads for the budget, one in k is polled: every k-th thread of the list, starting at a random
  * position in each round; each poll then stands for k times as long. So sums stay unbiased; polling all threads one
@@ -196,7 +196,7 @@ static void lose(struct sonde_source_run *run, const char *cause, uint64_t count
 		sonde_recorder_lost(run->recorder, &loss);
 }
 
-/* What was not seen; returns the number of bytes. */
+/* Writes what could not be polled; returns the number of bytes. */
 static size_t say_limits(const struct sonde_source_run *run, char *out, size_t out_b)
 {
 	size_t at = 0;

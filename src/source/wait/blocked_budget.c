@@ -1,10 +1,11 @@
-/* blocked_budget.c: limits polling to 0.5 % of a CPU, plus 10 ms at once for much data that is read for the first time
+/* blocked_budget.c: limits polling to 0.5 % of a CPU, plus a credit of 10 ms for data that is read for the first time
  * (wait/blocked_budget.h).
  *
  * Rounds become rarer, up to a limit, before fewer threads are polled in each: a wake-up costs as much as several
- * polls. Its cost is what the recorder uses between rounds; but that includes work of other sources, which they would
- * have done later anyway. The lower quartile is the part that occurs each time. Tables that are read once, and stacks
- * in a program not seen before, cost a hundred times as much as others: they do not predict the cost of the next poll.
+ * polls. The cost of a wake-up is estimated from the CPU time that the recorder uses between rounds. That time includes
+ * work that other sources would have done later anyway, so the estimate is its lower quartile: the part that occurs
+ * each time. A poll that reads a table for the first time, or a stack of a new program, costs a hundred times as much
+ * as others and does not predict the cost of the next poll.
  */
 #include "source/wait/blocked_budget.h"
 
@@ -15,8 +16,8 @@
 #define CREDIT_PARTS 10u /* 1/CREDIT_PARTS of the remaining credit is spent at once */
 #define WAKE_NS 100000u  /* initial estimate of a wake-up: caches are cold */
 #define WAKE_LEAST_NS 5000u
-#define WAKE_MOST_NS 250000u /* more is the work of other sources */
-#define WAKE_PARTS 64u       /* of the estimate: one is a step up, three a step down: the lower quartile */
+#define WAKE_MOST_NS 250000u /* time beyond it is other sources' work */
+#define WAKE_PARTS 64u       /* of the estimate: steps of one up and three down lead to the lower quartile */
 #define LOOK_NS 15000u       /* initial estimate of a poll */
 
 void sonde_blocked_budget_init(struct sonde_blocked_budget *budget, uint64_t now_ns)
@@ -33,7 +34,8 @@ static uint64_t period_of(const struct sonde_blocked_budget *budget, size_t thre
 						   : period_ns;
 }
 
-/* The CPU time available for polls now: what the period earns plus a part of the credit, less what listing used. */
+/* The CPU time available for polls now: the period's share plus a part of the credit, less the time used for
+ * listing. */
 static uint64_t afford_ns(const struct sonde_blocked_budget *budget, uint64_t period_ns, uint64_t spent_ns)
 {
 	uint64_t credit_ns = budget->debt_ns < CREDIT_NS ? CREDIT_NS - budget->debt_ns : 0;

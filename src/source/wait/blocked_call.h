@@ -1,4 +1,5 @@
-/* blocked_call.h: /proc/PID/task/TID/syscall: the system call that a thread is in, and what it waits for. */
+/* blocked_call.h: parses /proc/PID/task/TID/syscall: the system call that a thread is in, and the object that it waits
+ * for. */
 #ifndef SONDE_SOURCE_WAIT_BLOCKED_CALL_H
 #define SONDE_SOURCE_WAIT_BLOCKED_CALL_H
 

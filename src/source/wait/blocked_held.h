@@ -25,8 +25,8 @@ struct sonde_blocked_held {
 	struct sonde_wait_chunks chunks;
 	struct sonde_blocked_seen *rows;
 	size_t count, cap;
-	uint64_t looks;           /* polls, in the written waits */
-	uint64_t unheld, unknown; /* not stored: capacity exceeded; threads that are no longer known */
+	uint64_t looks;           /* polls that the written waits stand for */
+	uint64_t unheld, unknown; /* waits not stored: no capacity; thread no longer known */
 };
 
 void sonde_blocked_held_init(struct sonde_blocked_held *held, struct sonde_recorder *recorder);

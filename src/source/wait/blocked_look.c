@@ -196,7 +196,7 @@ static uint32_t lock_of(struct sonde_blocked_looker *looker, const struct sonde_
 	return add(looker, hash, &object);
 }
 
-/* Stopped by a signal or a debugger: it is not waiting; its call resumes when it continues. */
+/* True if the thread is stopped by a signal or a debugger: it does not wait, and its call resumes when it continues. */
 static int is_stopped(const struct sonde_blocked_process *process, const struct sonde_blocked_thread *thread)
 {
 	char line[LINE_B];

@@ -17,7 +17,7 @@
 struct sonde_blocked_looker {
 	struct sonde_recorder *recorder;
 	struct sonde_interposed code; /* of the polled processes */
-	struct sonde_map objects;     /* that threads wait for: by process, and name or address */
+	struct sonde_map objects;     /* objects that threads wait for: by process, and name or address */
 	uint64_t looks, stacks;
 	uint64_t unreadable, changed; /* stacks lost: memory not readable; thread ran during the copy */
 	int error;                    /* errno of the first unreadable one */

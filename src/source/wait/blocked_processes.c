@@ -1,8 +1,8 @@
 /* blocked_processes.c: lists processes and threads, and keeps the results of polls (wait/blocked_processes.h).
  *
  * A process whose waits are reported by hooks is not polled. A process that may get hooks is polled, but its waits are
- * held until that is decided: 100 ms after its start, a process has mapped our object or never will; whether a process
- * that has mapped it will never connect is known when it exits. So no wait is reported twice.
+ * held until that is decided. 100 ms after its start, a process has mapped our object or never will. If it has, it may
+ * still connect until it exits. So no wait is reported twice.
  *
  * New and exited processes and threads are found by listing, which costs as much as several polls: threads are listed
  * if their number has changed, and otherwise occasionally.
@@ -188,7 +188,7 @@ struct judging {
 };
 
 /* The waits of a process that has exited, or is alive as the recording ends, are discarded if hooks reported them, even
- * if it was not known to be hooked. */
+ * if the process was not known to have hooks. */
 static enum sonde_blocked_verdict evaluate(const void *context, const struct sonde_blocked_seen *seen)
 {
 	const struct judging *judging = context;

@@ -1,5 +1,5 @@
-/* blocked_processes.h: the processes to be polled from outside, those whose waits no hooks report, and their threads.
- * One thread.
+/* blocked_processes.h: the processes that are polled from outside because no hooks report their waits, and their
+ * threads. One thread.
  */
 #ifndef SONDE_SOURCE_WAIT_BLOCKED_PROCESSES_H
 #define SONDE_SOURCE_WAIT_BLOCKED_PROCESSES_H
@@ -13,7 +13,7 @@
 
 struct sonde_channel;
 
-/* What reports the waits of a process. */
+/* The source that reports the waits of a process. */
 enum sonde_blocked_telling {
 	SONDE_BLOCKED_UNDECIDED = 0,
 	SONDE_BLOCKED_MAY_CONNECT, /* it has mapped our object */
@@ -29,7 +29,7 @@ struct sonde_blocked_listed {
 	uint64_t since_ns;  /* time of the current `telling` */
 	uint64_t listed_ns; /* last time that its threads were listed */
 	uint64_t list_ns;   /* CPU time of that listing */
-	uint64_t links;     /* of /proc/PID/task at that time: threads + 2 */
+	uint64_t links;     /* link count of /proc/PID/task at that time: threads + 2 */
 	size_t alive;       /* current threads, listed or not */
 	size_t gone;        /* listed threads that have exited */
 	uint8_t denied, counted;
@@ -55,20 +55,20 @@ struct sonde_blocked_processes {
 /* `channel`: NULL = no process can have hooks. -ENOMEM; after a failure, too, call sonde_blocked_processes_fini(). */
 int sonde_blocked_processes_init(struct sonde_blocked_processes *processes, struct sonde_recorder *recorder,
 				 const struct sonde_channel *channel);
-/* Writes what is pending. */
+/* Writes pending waits. */
 void sonde_blocked_processes_fini(struct sonde_blocked_processes *processes);
 
 /* Lists processes and threads if due; returns the number of threads to poll. */
 size_t sonde_blocked_processes_find(struct sonde_blocked_processes *processes, uint64_t now_ns);
 struct sonde_blocked_listed *sonde_blocked_processes_at(const struct sonde_blocked_processes *processes, size_t i);
 int sonde_blocked_processes_is_looked_at(const struct sonde_blocked_listed *listed);
-/* True if it may be polled once it is listed, or checked again. */
+/* True if the process may be polled once it is listed or checked again. */
 int sonde_blocked_processes_is_waited_for(const struct sonde_blocked_listed *listed);
 
 /* Polls a thread: if it is blocked, it counts as blocked for `stands_ns`. */
 void sonde_blocked_processes_look(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed,
 				  struct sonde_blocked_thread *thread, uint64_t stands_ns);
-/* After polling its threads: closes descriptors beyond the limit of processes. */
+/* Call it after polling a process's threads: closes the descriptors of processes beyond the limit. */
 void sonde_blocked_processes_looked(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed);
 
 /* Writes the waits for which the reporting source is known. */

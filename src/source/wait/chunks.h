@@ -17,7 +17,7 @@ static inline void sonde_wait_chunks_init(struct sonde_wait_chunks *chunks, stru
 	sonde_encoder_init(&chunks->rows, SONDE_CHUNK_WAITS, SONDE_ENCODER_ROWS);
 }
 
-/* Discards what is not written yet. */
+/* Discards rows that are not written yet. */
 static inline void sonde_wait_chunks_fini(struct sonde_wait_chunks *chunks)
 {
 	sonde_encoder_fini(&chunks->rows);

@@ -1,4 +1,4 @@
-/* early.c: reads what processes report before they connect (wait/early.h).
+/* early.c: reads the records that processes make before they connect (wait/early.h).
  *
  * Slots are polled each round, but read with a delay, since the kernel's events about a process (its fork, its name)
  * must be known first. A process that calls exec has a slot for each program: they are read in the order in which they
@@ -80,7 +80,7 @@ static int lay_out(struct sonde_wait_early *early)
 	return early->committed ? 0 : -1;
 }
 
-/* Other processes of the user could read here what they may not read in the processes themselves: 1 restricts access to
+/* True if processes of the user may not read each other's memory, which they could read here: 1 restricts access to
  * parents and root, 3 denies all (Documentation/admin-guide/LSM/Yama.rst). */
 static int is_restricted(void)
 {

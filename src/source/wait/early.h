@@ -26,7 +26,7 @@ struct sonde_wait_early_options {
 struct sonde_wait_early *sonde_wait_early_new(const struct sonde_wait_early_options *options);
 void sonde_wait_early_free(struct sonde_wait_early *early); /* NULL is allowed */
 
-/* The location of the memory for the environment of processes: "PID FD". */
+/* Writes the location of the memory, for the environment of processes: "PID FD". */
 void sonde_wait_early_place(const struct sonde_wait_early *early, char *out, size_t out_b);
 /* Number of processes so far. */
 uint64_t sonde_wait_early_count(const struct sonde_wait_early *early);

@@ -1,8 +1,8 @@
 /* lock_names.c: names of locks (wait/lock_names.h).
  *
- * A module consists of the mappings of a file and the anonymous memory after them that belongs to it (.bss): an address
- * is converted to an address in the file with the location of the module's first byte. Mappings are read again for an
- * unknown address; a module's variable names are read once. All of it comes from the target and is untrusted.
+ * A module consists of the mappings of a file and the anonymous memory after them that belongs to it (.bss): the
+ * location of the module's first byte serves to convert an address to one in the file. Mappings are read again for an
+ * unknown address; a module's variable names are read once. All of this data comes from the target and is untrusted.
  */
 #include "source/wait/lock_names.h"
 

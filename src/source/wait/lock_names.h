@@ -16,8 +16,8 @@ struct sonde_lock_names;
 struct sonde_lock_names *sonde_lock_names_new(pid_t pid);
 void sonde_lock_names_free(struct sonde_lock_names *names); /* NULL is allowed */
 
-/* "queue_lock", "table+0x40", "libfoo.so+0x1234", "heap 0x…", "stack 0x…"; "" if unknown. Reads the process: it must be
- * alive, or the module must have been looked up before. `names` may be NULL. */
+/* "queue_lock", "table+0x40", "libfoo.so+0x1234", "heap 0x…", "stack 0x…"; "" if unknown. Reads the process's memory:
+ * the process must be alive, or the module must have been looked up before. `names` may be NULL. */
 void sonde_lock_names_get(struct sonde_lock_names *names, uint64_t address, char out[SONDE_LOCK_NAME_MAX_B]);
 
 #endif

@@ -21,12 +21,12 @@ struct sonde_wait_process_options {
 	const struct sonde_channel *channel;
 	pid_t pid;
 	uint32_t clock;   /* enum sonde_ring_clock of its words */
-	uint64_t time_ns; /* a time at which it is known to be that process */
+	uint64_t time_ns; /* a time at which `pid` belonged to that process */
 };
 
 /* -ENOMEM. */
 int sonde_wait_process_new(struct sonde_wait_process **out, const struct sonde_wait_process_options *options);
-/* Writes pending calls, counts what could not be recorded as lost, and frees. */
+/* Writes pending calls, counts unrecorded ones as lost, and frees. */
 void sonde_wait_process_end(struct sonde_wait_process *process);
 
 /* Words of one thread's ring: whole records. `thread` is an id of the recording. */

@@ -1,6 +1,6 @@
-/* program.h: records what a process reports through libsonde (zones, spans, counters, pools, devices). One thread. Ids
- * of sites and threads are converted to the recording's; the process's own queries (sonde_stats_of() and the like) are
- * answered from the same records. All data is untrusted; fold/drain.h has validated it.
+/* program.h: records the data that a process reports through libsonde (zones, spans, counters, pools, devices). One
+ * thread. Ids of sites and threads are converted to the recording's; the process's own queries (sonde_stats_of() and
+ * the like) are answered from the same records. All data is untrusted; fold/drain.h has validated it.
  */
 #ifndef SONDE_SOURCE_ZONE_PROGRAM_H
 #define SONDE_SOURCE_ZONE_PROGRAM_H

@@ -1,4 +1,4 @@
-/* zones.c: the zones source: what programs record themselves with libsonde (zone/program.h).
+/* zones.c: the zones source: records that programs make themselves with libsonde (zone/program.h).
  *
  * An ordinary listener of the channel: a program sink takes the records of each process that connects as
  * SONDE_LINK_ZONES. Nothing is drained here: the channel does that. The source's record also reports what kept
@@ -73,7 +73,7 @@ static int zones_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 	return sonde_recorder_error(run->context.recorder);
 }
 
-/* What could not be recorded, and why. */
+/* Writes what could not be recorded, and why. */
 static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
 {
 	int used = 0;

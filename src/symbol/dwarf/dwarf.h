@@ -14,8 +14,9 @@ struct sonde_dwarf;
 int sonde_dwarf_open(struct sonde_dwarf **out, const struct sonde_elf *file);
 void sonde_dwarf_close(struct sonde_dwarf *dwarf);
 
-/* Adds what the index is missing for the addresses (ascending): the list of units, and the units that cover them, in
- * several threads if that pays off. deadline_ns as in symbol.h; what the deadline cuts off remains unknown. */
+/* Adds the data for the addresses (ascending) that the index is missing: the list of units, and the units that cover
+ * them, in several threads if that pays off. deadline_ns as in symbol.h; data that is not read in time remains
+ * unknown. */
 int sonde_dwarf_read(struct sonde_dwarf *dwarf, struct sonde_index *index, const uint64_t *addresses, size_t count,
 		     uint64_t deadline_ns);
 

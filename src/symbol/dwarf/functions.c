@@ -1,4 +1,4 @@
-/* functions.c: walks a unit's tree of entries for the requested functions and what was inlined into them.
+/* functions.c: walks a unit's tree of entries for the requested functions and the functions inlined into them.
  *
  * The walk uses an explicit stack of bounded depth. It descends only where code can be: into functions, their blocks,
  * namespaces, and types of languages that define functions inside types. The name and line that many entries share

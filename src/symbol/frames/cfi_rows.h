@@ -1,4 +1,4 @@
-/* cfi_rows.h: the rows of a table that is being compiled, and what is known of its machine. */
+/* cfi_rows.h: the rows of a table that is being compiled, and the properties of its machine. */
 #ifndef SONDE_SYMBOL_FRAMES_CFI_ROWS_H
 #define SONDE_SYMBOL_FRAMES_CFI_ROWS_H
 

@@ -13,7 +13,7 @@
 #include "util/error.h"
 
 #define EXPRESSIONS_MAX_B ((size_t)16 << 20)
-#define CODE_MAX_B 24 /* limit of what is generated here */
+#define CODE_MAX_B 24 /* limit of the code generated here */
 
 enum { OP_CONSTS = 0x11, OP_PLUS = 0x22, OP_BREGX = 0x92 };
 

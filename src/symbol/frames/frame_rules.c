@@ -4,9 +4,9 @@
  * `ret`, to code that has table rows, or to code whose rules are known. At the `ret` the return address is at rsp, and
  * rbp is the caller's. Going backwards over one instruction, both values are rewritten in terms of the registers before
  * it (Dijkstra's weakest precondition): before `pop %rbx` the return address is 8 bytes further up; before `mov
- * 64(%rsp), %rsp` it is where memory says; before `mov %rsp, %r11` it is relative to rsp instead of r11. Where paths
- * join, their values must agree. This repeats until nothing changes; a value only moves from OPEN to known to UNKNOWN,
- * so the iteration terminates.
+ * 64(%rsp), %rsp` its location depends on the word at 64(%rsp); before `mov %rsp, %r11` it is relative to rsp instead
+ * of r11. Where paths join, their values must agree. This repeats until nothing changes; a value only moves from OPEN
+ * to known to UNKNOWN, so the iteration terminates.
  *
  * Function starts, which stripped libraries do not provide, need not be known, and code before the instruction, such as
  * stack realignment, does not matter. Assumptions: stack memory that a rule reads is not written through other
@@ -29,7 +29,7 @@
 
 #define NODES_MAX 32768u /* limit of instructions followed at once: longer code has no rule */
 #define PASSES_MAX 64u
-#define CALLEE_NODES_MAX 4096u /* limit for deciding whether a callee returns: a longer one is assumed to */
+#define CALLEE_NODES_MAX 4096u /* limit for deciding whether a callee returns: longer ones are assumed to return */
 #define KNOWN_MAX (1u << 20)
 #define OUTSIDE UINT32_MAX
 #define FRAME_MAX (1 << 28)   /* larger offsets are not frame offsets */

@@ -1,5 +1,5 @@
-# absent.sh: every section without rows states whether its data was recorded, tested with recordings that lack one kind
-# of data each; "nobody waited" appears if waits were recorded, and nowhere else.
+# absent.sh: a section without rows says whether its data was recorded. The recordings here each lack one kind of data.
+# "nobody waited" appears only if waits were recorded.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq

@@ -1,5 +1,5 @@
 # findings-recorded.sh: for each committed recording of examples/ (tests/findings/record.sh), the first finding is the
-# known defect, with figures as evidence and a severity; there is no critical finding that is not known to apply.
+# known defect, with figures as evidence and a severity; every critical finding is known to apply.
 . "$(dirname "$0")/../lib.sh"
 . "$repo/tests/cli/findings-lib.sh"
 need jq

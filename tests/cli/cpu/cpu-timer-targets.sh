@@ -1,5 +1,5 @@
 # cpu-timer-targets.sh: timers inside processes change nothing that a program can observe: signals, sleeps, forks,
-# descriptors, limits, other C libraries and machine types. What cannot be sampled is reported.
+# descriptors, limits, other C libraries and machine types. Programs that cannot be sampled are reported.
 # measures: shares of CPU time
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"

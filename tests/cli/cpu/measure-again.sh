@@ -1,4 +1,4 @@
-# measure-again.sh: the command that a finding suggests for measuring again runs what was recorded, whatever
+# measure-again.sh: the command that a finding suggests for measuring again runs the recorded command, whatever
 # characters its words contain.
 . "$(dirname "$0")/../lib.sh"
 need jq

@@ -1,5 +1,5 @@
-# devices.sh: what a program reports about its GPUs through the API is recorded: kernels with their times and names,
-# whichever thread reports them.
+# devices.sh: GPU work that a program reports through the API is recorded: kernels with their times and names, whichever
+# thread reports them.
 . "$(dirname "$0")/../lib.sh"
 need jq
 program=$(target device_told)

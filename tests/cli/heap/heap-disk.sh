@@ -1,6 +1,6 @@
-# heap-disk.sh: recording every allocation while the disk fills up, the file may not grow, or the recorder is killed
-# or out of memory: the program runs on, the report says what is missing, and what was recorded is an unbroken
-# sequence from the start.
+# heap-disk.sh: recording every allocation while the disk fills up, the file may not grow, or the recorder is killed or
+# out of memory: the program runs on, the report says what is missing, and the recorded events are an unbroken sequence
+# from the start.
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"
 need jq prlimit

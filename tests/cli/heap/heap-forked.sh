@@ -1,5 +1,5 @@
-# heap-forked.sh: processes that children fork in ways that hooks hardly see are recorded like others and leave nothing
-# behind; a process that disables the cycle counter for itself is recorded until then.
+# heap-forked.sh: forked processes of which the hooks know little are recorded like others and leave nothing behind; a
+# process that disables the cycle counter for itself is recorded until then.
 # timeout: 60
 . "$(dirname "$0")/../lib.sh"
 need jq

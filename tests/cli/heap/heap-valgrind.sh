@@ -1,5 +1,5 @@
-# heap-valgrind.sh: valgrind's massif and DHAT report the same peak, and the same blocks and bytes for each function
-# of a program.
+# heap-valgrind.sh: valgrind's massif and DHAT report the same peak as sonde, and the same blocks and bytes for each
+# function of a program.
 . "$(dirname "$0")/../lib.sh"
 need jq valgrind
 blocks=$(target blocks)

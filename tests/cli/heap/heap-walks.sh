@@ -1,5 +1,5 @@
-# heap-walks.sh: stacks of allocations that were unwound only as far as they had changed equal complete unwinding, in
-# programs of all kinds.
+# heap-walks.sh: stacks of allocations that were unwound only as far as they had changed equal completely unwound ones,
+# in programs of all kinds.
 # timeout: 200
 . "$(dirname "$0")/../lib.sh"
 check=$SONDE_BUILD/tests/targets/libheap-check.so

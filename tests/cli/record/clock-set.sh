@@ -1,5 +1,5 @@
 # clock-set.sh: the wall clock is set by an hour again and again while sonde records, in its own processes and in the
-# program's: no duration follows it, and nothing waits for it.
+# program's: no duration changes with it, and nothing waits because of it.
 . "$(dirname "$0")/../lib.sh"
 need jq perl
 jumps=$SONDE_BUILD/tests/targets/libclock_jumps.so

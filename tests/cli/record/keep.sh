@@ -1,5 +1,5 @@
-# keep.sh: the flight recorder (--keep) saves what every source recorded before the event, for each row of
-# src/source/sources.def, and shows what made one request slow.
+# keep.sh: the flight recorder (--keep) saves the data that each source in src/source/sources.def recorded before the
+# event, and shows what made one request slow.
 # measures: wait times of a request, and whether it is saved in time
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"

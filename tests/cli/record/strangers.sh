@@ -1,5 +1,5 @@
-# strangers.sh: what other users of the machine cannot do: impersonate the recorder on its socket, or write files
-# through a setuid program's environment.
+# strangers.sh: other users of the machine can neither impersonate the recorder on its socket nor write files through a
+# setuid program's environment.
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" -eq 0 ] || skip "needs two users: only root can be both"
 need setpriv python3 cc

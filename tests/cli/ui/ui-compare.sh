@@ -1,6 +1,7 @@
 # ui-compare.sh: two recordings in a browser: the pages Compare and Flame difference show the figures of `sonde diff`,
 # and run B is as accessible as run A. Also: instructions and source lines of a function; histograms of a zone, with
-# exactly its instances. Source that was not the compiled version is not shown, and what cannot be compared is reported.
+# exactly its instances. Source that is not the compiled version is not shown, and the page says if recordings cannot be
+# compared.
 # measures in part: shares of CPU time
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"

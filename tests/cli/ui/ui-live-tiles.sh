@@ -1,4 +1,4 @@
-# ui-live-tiles.sh: the timeline of a live run: the page's tile store requests only what is new and keeps the rest.
+# ui-live-tiles.sh: the timeline of a live run: the page's tile store requests only new tiles and keeps the others.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 . "$repo/tests/cli/ui-lib.sh"

@@ -1,6 +1,6 @@
 # blocked.sh: what threads wait for if nothing is preloaded: static programs, direct system calls, attached processes.
-# Sums by kind and function equal the program's own; nothing counts twice in addition to hooks; the overhead is
-# bounded; what may not be read is reported.
+# Sums by kind and function equal the program's own; nothing counts twice in addition to hooks; the overhead is bounded;
+# processes that may not be read are reported.
 # measures: wait times, against the program's own
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"

@@ -1,5 +1,5 @@
-# io-stdio.sh: what streams of the C and C++ libraries read and write is recorded to the byte, and they work as
-# without sonde.
+# io-stdio.sh: the bytes that streams of the C and C++ libraries read and write are recorded exactly, and the streams
+# work as without sonde.
 # measures: wait times, against the program's own
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"

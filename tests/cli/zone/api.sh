@@ -1,4 +1,4 @@
-# api.sh: what a program reports through the C API appears in the report and in exports, figure by figure.
+# api.sh: data that a program reports through the C API appears in the report and in exports, figure by figure.
 # tier: quick
 . "$(dirname "$0")/../lib.sh"
 need jq python3

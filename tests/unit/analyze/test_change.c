@@ -1,4 +1,4 @@
-/* test_change.c: changes and significance tests of sets whose answers are in textbooks or come from enumerating all
+/* test_change.c: changes and significance tests of sets with known answers, from textbooks or from enumerating all
  * signs and choices; how often sets of known distributions get a verdict. */
 #include <math.h>
 #include <setjmp.h>

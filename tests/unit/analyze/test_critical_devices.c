@@ -1,5 +1,5 @@
-/* test_critical_devices.c: critical paths through GPU work, in synthetic recordings, known to the ms. look() checks
- * for each that the parts add up to the span, to the ns, and that a replay with nothing faster takes as long. */
+/* test_critical_devices.c: critical paths through GPU work, in synthetic recordings, known to the ms. For each, look()
+ * checks that the parts add up to the span, to the ns, and that a replay in which nothing is faster takes as long. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* test_devices.c: what a process reports about its devices equals what a session reads, in whatever order it
- * arrives. */
+/* test_devices.c: a session reads the same data that a process reported about its devices, in whatever order it
+ * arrived. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

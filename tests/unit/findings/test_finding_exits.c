@@ -1,5 +1,5 @@
-/* test_finding_exits.c: how long others may have delayed a program that runs one process at a time, whose children the
- * kernel takes down after their last record. */
+/* test_finding_exits.c: the estimated delay by other programs for a program that runs one child at a time, where the
+ * kernel still needs time to end each child after its last record. */
 #include "finding_fixture.h"
 
 enum { CHILDREN = 50, FORK_MS = 6, CHILD_MS = 4, TAKEN_DOWN_MS = 10, CYCLE_MS = FORK_MS + CHILD_MS + TAKEN_DOWN_MS };

@@ -1,4 +1,4 @@
-/* test_redact.c: what is removed from command lines, and what is not. */
+/* test_redact.c: secrets are removed from command lines, and nothing else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

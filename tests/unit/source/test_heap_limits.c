@@ -1,4 +1,4 @@
-/* test_heap_limits.c: what a hostile process, or too little memory, does to the recording of heaps: it is reported. */
+/* test_heap_limits.c: losses in the recording of heaps due to a hostile process or too little memory are reported. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* test_maps.c: mappings replace what they cover, forked copies stay apart, lines of /proc/PID/maps are read. */
+/* test_maps.c: mappings replace those that they cover, forked copies stay apart, lines of /proc/PID/maps are read. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* test_recorder.c: what sources pass to the recorder equals what a session reads. */
+/* test_recorder.c: a session reads the same data that sources passed to the recorder. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* test_streams.c: what the recorder's per-thread streams write equals what a session reads. */
+/* test_streams.c: a session reads the same data that the recorder's per-thread streams wrote. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
