@@ -21,17 +21,17 @@ struct request {
 #define AT(member) offsetof(struct sonde_rendering, member)
 
 static const struct sonde_option options[] = {
-    {"what-if", 0, "KIND=NAME,speed=N", "predict the run with a zone, function, lock, … N× faster", SONDE_FOUND},
+    {"what-if", 0, "KIND=NAME,speed=N", "predict the run time if a zone, function, … were N× faster", SONDE_FOUND},
     {"threshold", 0, "NAME=VALUE", "change the threshold of a rule", SONDE_FOUND},
-    {"device", 0, "NAME", "show the peaks of a target: cpu, or part of a GPU's name", SONDE_TEXT(AT(pass.device))},
+    {"device", 0, "NAME", "show peak rates of cpu, or of a GPU by part of its name", SONDE_TEXT(AT(pass.device))},
     {"batch-size", 0, "N", "predict the saving if N items are handled at once", SONDE_FOUND},
     {"rules", 0, NULL, "list the rules and their thresholds", SONDE_FLAG(offsetof(struct request, rules))},
     {"format", 'f', "FORMAT", "output format", SONDE_TEXT(AT(format))},
     {"output", 'o', "FILE", "output file; - is the standard output", SONDE_TEXT(AT(output))},
     {"limit", 'n', "N", "maximum rows in a table", SONDE_FOUND},
     {"thread", 0, "THREAD", "only threads with this tid or name", SONDE_TEXT(AT(thread))},
-    {"from", 0, "TIME", "only from this time on, since the start: 1.5s, 200ms", SONDE_TEXT(AT(from))},
-    {"to", 0, "TIME", "only up to this time", SONDE_TEXT(AT(to))},
+    {"from", 0, "TIME", "only from TIME since the start on (1.5s, 200ms)", SONDE_TEXT(AT(from))},
+    {"to", 0, "TIME", "only up to TIME since the start", SONDE_TEXT(AT(to))},
     {"json", 0, NULL, "the same as -f json", SONDE_FOUND},
     {"no-symbols", 0, NULL, "use only the symbols in the recording", SONDE_FLAG(AT(session.no_symbols))},
     {"force", 0, NULL, "overwrite FILE", SONDE_FLAG(AT(force))},

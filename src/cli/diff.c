@@ -50,8 +50,8 @@ static int set_margin(void *context, const char *value)
 
 static const struct sonde_option options[] = {
     {"format", 'f', "FORMAT", "output format (default text)", SONDE_TEXT(AT(format))},
-    {"output", 'o', "FILE", "output file (default: the standard output)", SONDE_TEXT(AT(output))},
-    {"section", 's', "LIST", "diff, diff-iterations, diff-zones, -functions, -calltree", SONDE_TEXT(AT(sections))},
+    {"output", 'o', "FILE", "output file (default: standard output)", SONDE_TEXT(AT(output))},
+    {"section", 's', "LIST", "sections: diff, diff-{iterations,zones,functions,calltree}", SONDE_TEXT(AT(sections))},
     {"limit", 'n', "N", "maximum rows of functions and zones (default 20)", SONDE_NUMBER(AT(limit), 1, MOST_ROWS)},
     {"plot", 0, "CHANGE", "draw a plot as svg or png; list names them", SONDE_TEXT(AT(plot))},
     {"margin", 'm', "SHARE", "smallest difference that matters (default 1%)", SONDE_BY(set_margin)},

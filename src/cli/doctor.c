@@ -238,7 +238,7 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_doctor = {
     .name = "doctor",
-    .title = "check what can be recorded here, and how to fix the rest",
+    .title = "check what can be recorded here, and how to enable more",
     .usage = "[options]",
     .options = options,
     .examples = "sonde doctor\nsonde doctor --json | jq .\n",

@@ -24,7 +24,7 @@ static const struct sonde_option options[] = {
      SONDE_TIME(SONDE_RECORDING_AT(keep_ns), SONDE_RECORDING_LEAST_TIME_NS)},
     {"when", 0, "EVENT", "with --keep: save when 'zone=NAME>TIME' or 'span=NAME>TIME'",
      SONDE_TEXT(SONDE_RECORDING_AT(when))},
-    {"fail-on-loss", 0, NULL, "exit with 125 if incomplete or if events were lost",
+    {"fail-on-loss", 0, NULL, "exit with 125 if the recording is incomplete or lost events",
      SONDE_FLAG(offsetof(struct request, fail_on_loss))},
     {0},
 };

@@ -12,7 +12,7 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_report = {
     .name = "report",
-    .title = "report what a recording shows",
+    .title = "print a report on a recording",
     .usage = "[options] [FILE]",
     .options = sonde_rendering_options,
     .examples = "sonde report                          the newest recording here\nsonde report --section functions -n "

@@ -38,12 +38,12 @@ static const struct sonde_option options[] = {
      SONDE_NUMBER(AT(runs.runs), 2, SONDE_BENCH_RUNS_MOST)},
     {"margin", 'm', "SHARE", "smallest difference that matters (default 1%)", SONDE_BY(set_margin)},
     {"prepare", 0, "COMMAND", "run this shell line before each run, untimed", SONDE_TEXT(AT(runs.prepare))},
-    {"ignore-failure", 'i', NULL, "count runs that fail, too", SONDE_FLAG(AT(runs.ignore_failure))},
+    {"ignore-failure", 'i', NULL, "also count runs that fail", SONDE_FLAG(AT(runs.ignore_failure))},
     {"show-output", 0, NULL, "show the command's output (default: /dev/null)", SONDE_FLAG(AT(runs.show_output))},
     {SONDE_FORWARD_KEEP_ARGUMENTS(AT(runs.keep_arguments))},
     {"gate", 0, NULL, "exit 1 if regressed, 3 inconclusive, 4 not comparable", SONDE_FLAG(AT(gate))},
     {"json", 0, NULL, "print JSON, with the keys below", SONDE_FLAG(AT(json))},
-    {"output", 'o', "FILE", "output file (default: the standard output)", SONDE_TEXT(AT(output))},
+    {"output", 'o', "FILE", "output file (default: standard output)", SONDE_TEXT(AT(output))},
     {"force", 'f', NULL, "overwrite FILE if it exists", SONDE_FLAG(AT(force))},
     {0},
 };
@@ -143,9 +143,9 @@ const struct sonde_command sonde_command_bench = {
 		"sonde bench --gate --vs './main' -- ./branch && echo ship it",
     .run = run,
     .glossary = "Keys of --json: times in seconds, sizes in bytes\nverdict\timproved, unchanged (the interval lies "
-		"wholly inside the margin), regressed or inconclusive\nspeedup\tbaseline ÷ candidate by the metric of "
-		"\"metric\": above 1 the candidate is faster\nci95_low, ci95_high\tits 95 % interval\np\tprobability "
-		"of so large a shift by chance, corrected for the metrics tested\nmetric\tcpu_s if both commands keep "
+		"wholly inside the margin), regressed or inconclusive\nspeedup\tbaseline ÷ candidate, in the metric "
+		"named by \"metric\"; above 1: the candidate is faster\nci95_low, ci95_high\t95 % interval of the "
+		"speedup\np\tprobability of so large a difference by chance, corrected for the number of metrics\nmetric\tcpu_s if both commands keep "
 		"one core busy, since other programs disturb it less; else wall_s\n"
 #include "analyze/diff/versus.def"
 		"metrics.….candidate, metrics.….baseline\tmean, ci95_low, ci95_high, std, min, median, max, "

@@ -8,7 +8,7 @@
 /* Rows for common options: {SONDE_FORWARD_PID(offsetof(struct request, pid))}. */
 #define SONDE_FORWARD_PID(to) "pid", 'p', "PID", "attach to a running process", SONDE_PID(to)
 #define SONDE_FORWARD_DURATION(to) \
-	"duration", 'd', "TIME", "stop after this time (10s, 500ms, 2m); the command goes on", SONDE_TIME(to, 1000000)
+	"duration", 'd', "TIME", "stop after TIME (500ms, 10s, 2m); the command keeps running", SONDE_TIME(to, 1000000)
 #define SONDE_FORWARD_FORCE(to) "force", 'f', NULL, "overwrite FILE if it exists", SONDE_FLAG(to)
 
 #define SONDE_FORWARD_KEEP_ARGUMENTS(to) \

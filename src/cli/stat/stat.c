@@ -41,7 +41,7 @@ struct request {
 #define AT(member) offsetof(struct request, member)
 
 static const struct sonde_option options[] = {
-    {"output", 'o', "FILE", "output file (default: the standard error)", SONDE_TEXT(AT(output))},
+    {"output", 'o', "FILE", "output file (default: standard error)", SONDE_TEXT(AT(output))},
     {"json", 0, NULL, "print JSON, with the keys below", SONDE_FLAG(AT(json))},
     {"repeat", 'r', "N", "run N times: mean, 95 % interval, outliers", SONDE_NUMBER(AT(repeat), 1, MOST_RUNS)},
     {"warmup", 'w', "N", "warm-up runs before the measured ones", SONDE_NUMBER(AT(warmup), 0, MOST_RUNS)},
@@ -50,8 +50,8 @@ static const struct sonde_option options[] = {
      SONDE_TIME(AT(options.resources_every_ns), SONDE_FORWARD_LEAST_INTERVAL_NS)},
     {SONDE_FORWARD_PID(AT(options.attach))},
     {SONDE_FORWARD_DURATION(AT(options.duration_ns))},
-    {"flop", 0, NULL, "FLOP, from hardware counters", SONDE_FLAG(AT(options.flop))},
-    {"gpu", 0, NULL, "NVIDIA GPUs, by their driver: utilisation and memory", SONDE_FLAG(AT(devices))},
+    {"flop", 0, NULL, "count FLOP with hardware counters", SONDE_FLAG(AT(options.flop))},
+    {"gpu", 0, NULL, "utilisation and memory of NVIDIA GPUs, from their driver", SONDE_FLAG(AT(devices))},
     {"record", 0, "FILE", "keep the recording (sonde report FILE)", SONDE_TEXT(AT(options.output))},
     {SONDE_FORWARD_KEEP_ARGUMENTS(AT(options.keep_arguments))},
     {SONDE_FORWARD_FORCE(AT(options.overwrite))},
@@ -308,12 +308,13 @@ const struct sonde_command sonde_command_stat = {
 	"system.disks\teach disk: name, read_b, written_b, busy\ndevice.devices\teach GPU: name, utilization, "
 	"utilization_max, memory_peak_b, memory_total_b, process_memory_peak_b\nnetwork.interfaces\teach interface: "
 	"name, received_b, sent_b\nnetwork\tof the whole machine; for the sockets of each process: sonde record --io "
-	"(section io-seen)\nexit_code\tof the command; null if a signal killed it: signal\ncpu_is_at_least\tnot every "
-	"process was waited for: CPU time is a lower bound\nprocess_count_is_at_least\tsome processes may have been "
-	"missed\nKeys of --json with --repeat\nruns\teach run, with the keys above; exit_code and signal next to it "
-	"are those of the first failed run\nsummary.timing.wall_s.mean\tand so on: each figure over the runs that know "
-	"it (count)\n….ci95_low, ….ci95_high\tthe 95 % interval of the mean, by Student's t\n….std, ….min, ….median, "
+	"(section io-seen)\nexit_code\texit code of the command; null if a signal (key signal) killed it\n"
+	"cpu_is_at_least\ttrue: CPU time is a lower bound, since some processes were not waited for\n"
+	"process_count_is_at_least\ttrue: some processes may have been missed\nKeys of --json with --repeat\nruns\t"
+	"each run, with the keys above; exit_code and signal next to it are those of the first failed run\n"
+	"summary.timing.wall_s.mean\tmean over the runs that have the figure (count); the same for each figure\n"
+	"….ci95_low, ….ci95_high\tthe 95 % interval of the mean, by Student's t\n….std, ….min, ….median, "
 	"….max\tstandard deviation, minimum, median, maximum\n….outliers\truns (from 1) with a modified z-score over "
-	"3.5\nwarmups\twarm-up runs before them\n",
+	"3.5\nwarmups\twarm-up runs before the measured ones\n",
 };
 #undef SONDE_STAT

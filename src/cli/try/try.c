@@ -72,16 +72,16 @@ static const struct sonde_option options[] = {
      SONDE_NUMBER(AT(runs.runs), 2, SONDE_BENCH_RUNS_MOST)},
     {"margin", 'm', "SHARE", "smallest difference that matters (default 1%)", SONDE_BY(set_margin)},
     {"prepare", 0, "COMMAND", "run this shell line before each run, untimed", SONDE_TEXT(AT(runs.prepare))},
-    {"ignore-failure", 'i', NULL, "count runs that fail, too", SONDE_FLAG(AT(runs.ignore_failure))},
+    {"ignore-failure", 'i', NULL, "also count runs that fail", SONDE_FLAG(AT(runs.ignore_failure))},
     {"show-output", 0, NULL, "show the command's output (default: /dev/null)", SONDE_FLAG(AT(runs.show_output))},
     {"keep", 'k', NULL, "baseline: keep a copy of the program to run again", SONDE_FLAG(AT(keep))},
-    {"zones", 0, "[=N]", "also record N runs (10) for the time in each zone", SONDE_BY(set_zones)},
+    {"zones", 0, "[=N]", "also record N runs (default 10) to time each zone", SONDE_BY(set_zones)},
     {SONDE_FORWARD_KEEP_ARGUMENTS(AT(runs.keep_arguments))},
     {"gate", 0, NULL, "run: exit 1 if regressed, 3 inconclusive, 4 not comparable", SONDE_FLAG(AT(gate))},
     {"journal", 'j', "FOLDER", "journal folder (default: .sonde-try here or above)", SONDE_TEXT(AT(folder))},
     {"json", 0, NULL, "print JSON; for run and baseline as sonde bench --json", SONDE_FLAG(AT(json))},
     {"format", 'f', "FORMAT", "output format of the report (default text)", SONDE_TEXT(AT(format))},
-    {"output", 'o', "FILE", "output file (default: the standard output)", SONDE_TEXT(AT(output))},
+    {"output", 'o', "FILE", "output file (default: standard output)", SONDE_TEXT(AT(output))},
     {"force", 0, NULL, "overwrite FILE if it exists", SONDE_FLAG(AT(force))},
     {0},
 };
@@ -470,6 +470,6 @@ const struct sonde_command sonde_command_try = {
 		"sonde try report --json parser | jq .improved",
     .run = run,
     .glossary = "Journal: .sonde-try in the working directory or above, else where .git is\nNAME.jsonl\ta line for "
-		"each baseline and each attempt: its runs, zones, command, files and machine\nbaseline\truns again, "
+		"each baseline and each attempt: its runs, zones, command, files and machine\nbaseline\tis run again, "
 		"interleaved with each attempt, if its command differs or its program was copied (--keep)\n",
 };

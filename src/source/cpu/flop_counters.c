@@ -202,7 +202,7 @@ static void flop_stop(struct sonde_source_run *run)
 }
 
 static const struct sonde_option flop_options[] = {
-    {"flop", 0, NULL, "FLOP of the whole run, from hardware counters",
+    {"flop", 0, NULL, "count FLOP of the whole run with hardware counters",
      SONDE_FLAG(offsetof(struct sonde_record_options, flop))},
     {0},
 };

@@ -86,7 +86,7 @@ static void blas_stop(struct sonde_source_run *run)
 }
 
 static const struct sonde_option blas_options[] = {
-    {"blas", 0, NULL, "record FLOP and bytes of BLAS and LAPACK (1 µs a call)",
+    {"blas", 0, NULL, "record FLOP and bytes of BLAS and LAPACK (+1 µs a call)",
      SONDE_FLAG(offsetof(struct sonde_record_options, blas))},
     {0},
 };

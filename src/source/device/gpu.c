@@ -173,7 +173,7 @@ static int set_gpu(void *context, const char *value)
 }
 
 static const struct sonde_option gpu_options[] = {
-    {"gpu", 0, "[=LEVEL]", "GPU work and use: kernels, api (default), full", SONDE_BY(set_gpu)},
+    {"gpu", 0, "[=LEVEL]", "record GPU work, utilisation: kernels, api (default), full", SONDE_BY(set_gpu)},
     {0},
 };
 

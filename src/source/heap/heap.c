@@ -488,7 +488,7 @@ static int set_heap(void *context, const char *value)
 }
 
 static const struct sonde_option heap_options[] = {
-    {"heap", 0, "[=full|SIZE|light]", "allocations (a sample per 512K), mappings, leaks", SONDE_BY(set_heap)},
+    {"heap", 0, "[=full|SIZE|light]", "record allocations (a sample per 512K), mappings, leaks", SONDE_BY(set_heap)},
     {0},
 };
 

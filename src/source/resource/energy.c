@@ -287,7 +287,7 @@ static void energy_stop(struct sonde_source_run *run)
 }
 
 static const struct sonde_option energy_options[] = {
-    {"energy", 0, NULL, "energy of the run, from counters, else modelled",
+    {"energy", 0, NULL, "record energy, from counters if available, else modelled",
      SONDE_FLAG(offsetof(struct sonde_record_options, energy))},
     {0},
 };

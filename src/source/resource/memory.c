@@ -297,7 +297,7 @@ static int set_memory(void *context, const char *value)
 }
 
 static const struct sonde_option memory_options[] = {
-    {"memory", 0, "[=TIME]", "read process memory every TIME, at an even rate (100ms)", SONDE_BY(set_memory)},
+    {"memory", 0, "[=TIME]", "poll process memory at a fixed rate, every TIME (100ms)", SONDE_BY(set_memory)},
     {0},
 };
 

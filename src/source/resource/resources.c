@@ -307,7 +307,7 @@ static void resources_stop(struct sonde_source_run *run)
 }
 
 static const struct sonde_option resources_options[] = {
-    {"interval", 0, "TIME", "read process and system use every TIME (100ms; min. 10ms)",
+    {"interval", 0, "TIME", "poll process and system usage every TIME (100ms; min. 10ms)",
      SONDE_TIME(offsetof(struct sonde_record_options, resources_every_ns), SONDE_RESOURCES_LEAST_INTERVAL_NS)},
     {0},
 };

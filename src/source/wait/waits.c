@@ -339,7 +339,7 @@ static int set_io(void *context, const char *value)
 
 static const struct sonde_option waits_options[] = {
     {"threads", 0, NULL, "record where threads wait, and lock contention", SONDE_BY(set_threads)},
-    {"io", 0, NULL, "record file and socket calls: bytes, time (100 ns a call)", SONDE_BY(set_io)},
+    {"io", 0, NULL, "record file and socket calls: bytes, time (+100 ns a call)", SONDE_BY(set_io)},
     {0},
 };
 
