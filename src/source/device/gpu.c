@@ -183,8 +183,8 @@ const struct sonde_source sonde_source_gpu = {
     .cost = "about 1 µs a command",
     .options = gpu_options,
     .manual = "Levels of --gpu\n"
-	      "kernels\tkernels and copies, as OpenCL and CUDA report them\n"
-	      "api\talso the calls that the host makes to these APIs (the default)\n"
+	      "kernels\tkernels and copies, as reported by OpenCL and CUDA\n"
+	      "api\talso the host's calls of these APIs (default)\n"
 	      "full\talso the stack of each call that submits work (about 1 µs a command)\n"
 	      "any level\talso the utilisation, memory and power of NVIDIA GPUs; with -p only these\n",
     .probe = gpu_probe,
