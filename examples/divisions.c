@@ -1,5 +1,5 @@
-/* divisions.c: darkens an image; each point is divided by its row's weight, a divisor that is the same for the whole
- * row, and a 64-bit division takes ten times as long as a multiplication.
+/* divisions.c: darkens an image: each point is divided by the weight of its row. A 64-bit division takes ten times as
+ * long as a multiplication, although the divisor is the same for the whole row.
  *
  * sonde: hot-function, darken(), limited by computing: it waits for nothing.
  * Fix: the reciprocal is computed once per row, and each point multiplied by it (exact here: points have 16 bits).

@@ -1,4 +1,4 @@
-/* example.h: shared by the programs of this folder. Each is run as `NAME slow` (the default: with its defect) or as
+/* example.h: shared by the programs of this folder. Each one is run as `NAME slow` (the default: with its defect) or as
  * `NAME fixed`, and prints the same result both ways.
  */
 #ifndef SONDE_EXAMPLE_H

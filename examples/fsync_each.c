@@ -2,7 +2,7 @@
  *
  * sonde: fsync: the run waits for the disk in put_entry(), at each entry.
  * Fix: entries that arrive together are made durable together, 100 per fsync(). (If an entry may be acknowledged only
- * when it is durable, a hundred are acknowledged then.)
+ * when it is durable, all hundred are acknowledged after that call.)
  */
 #include <unistd.h>
 

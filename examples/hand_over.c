@@ -1,5 +1,5 @@
 /* hand_over.c: a reader hands numbers to a writer through a single slot, so that each waits for the other at every
- * number: the kernel switches threads instead of the threads adding numbers.
+ * number: the time goes to thread switches instead of additions.
  *
  * sonde: hand-over: both threads wait most of the time in condition waits of some microseconds each.
  * Fix: a buffer of 1024 numbers, which the writer takes as a whole.

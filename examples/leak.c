@@ -1,7 +1,7 @@
 /* leak.c: answers requests; the exit path for requests of missing items forgets to free the request.
  *
  * sonde: memory-leak: a third of what make_request() allocates is unreachable at the end.
- * Fix: a single exit path, which frees. It makes nothing faster.
+ * Fix: a single exit path, which frees. The fix saves no time.
  */
 #include "example.h"
 

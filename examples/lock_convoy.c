@@ -1,4 +1,4 @@
-/* lock_convoy.c: two threads price orders, and hold the lock of the total meanwhile: one of them always waits.
+/* lock_convoy.c: two threads hold the lock of the total while they compute a price, so one of them always waits.
  *
  * sonde: lock-contention on total_lock, which both threads take in work().
  * Fix: the price is computed first, and the lock held only for the addition.

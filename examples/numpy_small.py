@@ -1,5 +1,5 @@
 """numpy_small.py: rotates groups of eight points repeatedly, each group with a multiplication of 8 by 8 matrices:
-calling the BLAS takes longer than what it computes.
+calling the BLAS takes longer than the computation.
 
 sonde: small-blas: 120,000 calls of dgemm, of 1,024 FLOP each.
 Fix: all points are the rows of one matrix, and rotated by one call.

@@ -1,5 +1,5 @@
 /* row_dates.c: writes a table whose rows are in time order, and formats the date again for each, although ten thousand
- * consecutive rows have the same.
+ * consecutive rows have the same date.
  *
  * sonde: many-calls: the zone "date" is called a million times and takes most of the time.
  * Fix: the date is formatted only when the day changes.

@@ -1,5 +1,5 @@
 /* serial_phase.c: the main thread prepares a table alone; only then does it start two threads that look things up in
- * it. More than half of the work that could be divided is not.
+ * it. More than half of the work that two threads could share is done by one.
  *
  * sonde: serial: for most of the run one thread runs alone, in prepare(). Fix: the threads prepare half of the table
  * each, before they look things up.

@@ -1,8 +1,8 @@
 /* starved_device.c: trains on batches that the host decodes, one after the other: the device waits while a batch is
- * decoded, and the host while it is processed.
+ * decoded, and the host waits while that batch is processed.
  *
  * sonde: device-starved: decode() takes as long as the kernel, and the device is idle meanwhile.
- * Fix: the next batch is decoded while the device processes this one: two buffers in turn.
+ * Fix: the next batch is decoded while the device processes this one: two alternating buffers.
  */
 #include "opencl.h"
 

@@ -1,6 +1,6 @@
 /* tiny_zones.c: a zone in the innermost function, which takes a few ns: most of the time is profiling overhead.
  *
- * sonde: profiler-cost: recording the zone "next_letter" takes longer than what it measures.
+ * sonde: profiler-cost: recording the zone "next_letter" takes longer than the code that the zone measures.
  * Fix: the zone is around the line of letters.
  */
 #include <sonde/sonde.h>
