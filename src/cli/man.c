@@ -88,13 +88,13 @@ static void put_command(const struct sonde_command *command)
 static const struct {
 	const char *code, *meaning;
 } exits[] = {
-    {"0", "fine"},
-    {"1", "a check failed (sonde doctor)"},
+    {"0", "success"},
+    {"1", "a check of sonde doctor failed; a snapshot failed; with --gate: regressed"},
     {"2", "wrong usage"},
-    {"3", "inconclusive"},
-    {"4", "a file could not be read, written or compared"},
-    {"125", "sonde itself failed: in commands that run a program for any reason, in others for lack of memory; with "
-	    "record --fail-on-loss also an incomplete recording or lost events"},
+    {"3", "with --gate: inconclusive"},
+    {"4", "a file could not be read or written; with --gate: not comparable"},
+    {"125", "sonde itself failed: for any reason in commands that run a program, for lack of memory in others; with "
+	    "record --fail-on-loss also if the recording is incomplete or events were lost"},
     {"126", "the program cannot be executed"},
     {"127", "the program was not found"},
 };
@@ -105,11 +105,11 @@ static const struct {
     {"NO_COLOR", "no colours on a terminal"},
     {"DEBUGINFOD_URLS", "servers that --debuginfod asks for debug files"},
     {"XDG_CACHE_HOME", "folder for cached symbols and unwind tables, instead of ~/.cache"},
-    {"SONDE_OUT", "a program that uses the API records itself to this file, without sonde record; its process id "
-		  "replaces %p or precedes the extension (app.sonde: app.4711.sonde)"},
-    {"NVTX_INJECTION64_PATH", "sonde record sets it for its command, unless it is set already, so that NVTX "
-			      "annotations are recorded; not with --no-inject"},
-    {"SONDE_SUMMARY", "1: a program that uses the API prints a table of its zones to standard error when it exits"},
+    {"SONDE_OUT", "file to which a program that uses the API records itself without sonde record; the process id "
+		  "replaces %p, or precedes the extension (app.sonde: app.4711.sonde)"},
+    {"NVTX_INJECTION64_PATH", "set by sonde record for its command, so that NVTX annotations are recorded, unless it is "
+			      "set already or --no-inject is given"},
+    {"SONDE_SUMMARY", "if 1, a program that uses the API prints a table of its zones to standard error when it exits"},
 };
 
 static int run(int argc, char **argv)
