@@ -107,8 +107,9 @@ static const struct {
     {"XDG_CACHE_HOME", "folder for cached symbols and unwind tables, instead of ~/.cache"},
     {"SONDE_OUT", "file to which a program that uses the API records itself without sonde record; the process id "
 		  "replaces %p, or precedes the extension (app.sonde: app.4711.sonde)"},
-    {"NVTX_INJECTION64_PATH", "set by sonde record for its command, so that NVTX annotations are recorded, unless it is "
-			      "set already or --no-inject is given"},
+    {"NVTX_INJECTION64_PATH",
+     "set by sonde record for its command, so that NVTX annotations are recorded, unless it is "
+     "set already or --no-inject is given"},
     {"SONDE_SUMMARY", "if 1, a program that uses the API prints a table of its zones to standard error when it exits"},
 };
 

@@ -23,7 +23,8 @@ struct sonde_browse {
 	"port", 0, "N", "port; 0 takes any free one (default: first free from 8080)", SONDE_NUMBER(to, 0, 65535)
 #define SONDE_BROWSE_HOST(to) "host", 0, "ADDRESS", "address to listen on (default 127.0.0.1)", SONDE_TEXT(to)
 #define SONDE_BROWSE_TOKEN(by) "token", 0, "TOKEN", "access token (required with --host; default: random)", SONDE_BY(by)
-#define SONDE_BROWSE_NO_TOKEN(to) "no-token", 0, NULL, "require no token: any user of this machine can connect", SONDE_FLAG(to)
+#define SONDE_BROWSE_NO_TOKEN(to) \
+	"no-token", 0, NULL, "require no token: any user of this machine can connect", SONDE_FLAG(to)
 #define SONDE_BROWSE_NO_OPEN(to) "no-open", 'n', NULL, "do not open a browser", SONDE_FLAG(to)
 
 /* Sets the defaults. */
