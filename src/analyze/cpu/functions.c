@@ -105,7 +105,7 @@ enum unnamed { UNNAMED_GENERATED, UNNAMED_GONE, UNNAMED_STRIPPED, UNNAMED_KINDS 
 static const char *const advice[UNNAMED_KINDS] = {
     [UNNAMED_GENERATED] =
 	(", in generated code: let its runtime write /tmp/perf-PID.map (node --perf-basic-prof, python -X perf, …)"),
-    [UNNAMED_GONE] = ", in deleted files: keep the program until the report",
+    [UNNAMED_GONE] = ", in deleted files: keep the program's files until the report",
     [UNNAMED_STRIPPED] = " (module+0x…): add --debuginfod, or install their debug packages",
 };
 

@@ -171,7 +171,7 @@ static const char *advice(const struct sonde_session *session, uint32_t id)
 	if (module && module->flags & SONDE_MODULE_ANONYMOUS)
 		return "generated code: its runtime may name it, but not its lines";
 	if (module && *module->path == '/' && access(module->path, F_OK) && errno == ENOENT)
-		return "its file is gone: keep the program until the report";
+		return "its file is gone: keep the program's files until the report";
 	return "compile with -g, or add --debuginfod";
 }
 

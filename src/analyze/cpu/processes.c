@@ -118,7 +118,7 @@ static int note_clocks(const struct sums *sums, size_t process_count, struct son
 	if (rc < 0 || !partly)
 		return rc;
 	return sonde_report_note(report, section, 1,
-				 "threads of %llu process%s were not measured: there the sum is a lower bound",
+				 "not all threads of %llu process%s were measured: measured CPU is a lower bound there",
 				 (unsigned long long)partly, sonde_word(partly, "", "es"));
 }
 

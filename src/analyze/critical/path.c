@@ -84,7 +84,7 @@ static const char *why_unknown(const struct sonde_critical *critical)
 		return "no blocking calls were recorded: use record --threads, and --io for pipes";
 	if (!critical->has_wakeups)
 		return "wake-ups by futexes, sockets and other programs are not recorded";
-	return "they were woken by an interrupt, or by something not recorded";
+	return "the wake-up came from an interrupt, or was not recorded";
 }
 
 static int notes_add(const struct sonde_critical *critical, const struct sonde_critical_path *path,
@@ -135,13 +135,13 @@ static int devices_note(const struct sonde_critical *critical, const struct sond
 	if (critical->devices_left_out)
 		return sonde_report_note(
 		    report, section, 1,
-		    "GPUs are not in it: %zu activities are too many (select fewer with --from and --to)",
+		    "GPUs are not on the path: %zu activities are too many (select fewer with --from and --to)",
 		    critical->devices_left_out);
 	int rc = 0;
 	if (is_shown(path, done_ns) || is_shown(path, queued_ns))
 		rc = sonde_report_note(report, section, 0,
-				       "%.1f %% of the path is GPU work that threads waited for, and %.1f %% submitted "
-				       "work that had not started",
+				       "%.1f %% of the path is GPU work that threads waited for; %.1f %% is waiting "
+				       "for such work to start",
 				       share_of(path, done_ns), share_of(path, queued_ns));
 	if (!rc && path->unasked)
 		rc = sonde_report_note(
@@ -156,7 +156,7 @@ static int devices_note(const struct sonde_critical *critical, const struct sond
 	uint64_t lost = lost_activities(critical->session);
 	if (!rc && lost && critical->device_waits)
 		rc = sonde_report_note(report, section, 1,
-				       "%llu GPU activities were lost: a wait may be matched to the one before",
+				       "%llu GPU activities were lost: a wait may be matched to an earlier one",
 				       (unsigned long long)lost);
 	return rc;
 }
@@ -237,7 +237,7 @@ static int step_add(const struct sonde_critical *critical, const struct sonde_cr
 	row[STEP_STATE] = sonde_cell_text(sonde_critical_state_name(step->kind));
 	row[STEP_NAME] = sonde_cell_text(name);
 	row[THREAD] = sonde_cell_text(where);
-	row[TID] = step->queue ? sonde_cell_absent("it is a GPU's") : sonde_cell_int(thread->tid);
+	row[TID] = step->queue ? sonde_cell_absent("the segment belongs to a GPU") : sonde_cell_int(thread->tid);
 	return 0;
 }
 

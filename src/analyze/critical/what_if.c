@@ -74,7 +74,7 @@ static int row_add(const struct sonde_critical *critical, const struct sonde_cri
 	row[SPAN] = sonde_cell_int(span_ns);
 	row[KIND] = sonde_cell_text(count == 1 ? sonde_critical_of_name(scales->of) : "together");
 	row[NAME] = sonde_cell_text(name);
-	row[SPEED] = count > 1              ? sonde_cell_absent("each its own")
+	row[SPEED] = count > 1              ? sonde_cell_absent("each has its own")
 		     : isinf(scales->speed) ? sonde_cell_absent("infinitely fast: it takes no time")
 					    : sonde_cell_real(scales->speed, 0);
 	if (count == 1 && outcome.assumed)
@@ -100,12 +100,13 @@ static int notes_add(const struct sonde_critical *critical, const struct asking 
 	}
 	rc = sonde_report_note(
 	    report, section, 0,
-	    "modelled: waits for threads and CPUs shrink, sleeps and files do not; the order of locks stays");
+	    "modelled: waits for threads and CPUs shrink, sleeps and file I/O do not; lock order is kept");
 	if (!rc && by_function)
-		rc = sonde_report_note(report, section, 0, "functions: with callees, by samples (estimated)");
+		rc = sonde_report_note(report, section, 0, "functions: including callees, estimated from samples");
 	if (!rc && by_lock)
 		rc = sonde_report_note(report, section, 0,
-				       "locks: what their owners do; the time before the first waiter is not recorded");
+				       "locks: the owner's work while it holds the lock; time before the first waiter "
+				       "is not recorded");
 	if (!rc && !critical->has_switches)
 		rc = sonde_report_note(
 		    report, section, 1,
@@ -131,7 +132,7 @@ static int what_if_finish(void *state, struct sonde_report *report)
 	const struct sonde_critical_graph *graph;
 	if (!asking->options.what_ifs)
 		return sonde_pass_nothing(&asking->options, report, "what-if", TITLE,
-					  "name what is to be faster: sonde advise --what-if zone=NAME,speed=2");
+					  "name the part to speed up: sonde advise --what-if zone=NAME,speed=2");
 	int rc = sonde_critical_graph_acquire(&graph, asking->session, &asking->options);
 	if (rc)
 		return rc;

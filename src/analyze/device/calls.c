@@ -25,7 +25,7 @@ static const struct sonde_column columns[COLUMNS] = {
 static int row_add(const struct sonde_device_sums *sums, const struct sonde_device_cell *cell,
 		   struct sonde_report *report, struct sonde_section *section)
 {
-	static const char cut[] = "none lies wholly in the selected time";
+	static const char cut[] = "no call lies wholly in the selected time";
 	const struct sonde_operation *operation = sonde_session_operation(sums->session, cell->operation);
 	const struct sonde_device_sum *sum = &cell->sum;
 	struct sonde_cell *row = sonde_report_row(report, section);
@@ -37,7 +37,7 @@ static int row_add(const struct sonde_device_sums *sums, const struct sonde_devi
 	row[LONGEST] = sum->whole ? sonde_cell_int(sum->max_ns) : sonde_cell_absent(cut);
 	row[NAME] = sonde_cell_text(operation->name);
 	row[KIND] = sonde_cell_label(sonde_activity_row(operation->kind)->name, (int)operation->kind);
-	row[SIZE] = sum->size_b ? sonde_cell_int(sum->size_b) : sonde_cell_absent("it is not about bytes");
+	row[SIZE] = sum->size_b ? sonde_cell_int(sum->size_b) : sonde_cell_absent("it has no size");
 	return 0;
 }
 
@@ -65,7 +65,7 @@ static int finish(void *state, struct sonde_report *report)
 	section->table.omitted = (size_t)count > limit ? (size_t)count - limit : 0;
 	return sonde_report_note(
 	    report, section, 0,
-	    "wall time on the host, all threads; nested calls count in both; overhead: the driver's own figure");
+	    "wall time on the host, all threads, nested calls included; overhead: the driver's own figure");
 }
 
 const struct sonde_pass sonde_pass_device_calls = {

@@ -79,7 +79,7 @@ static int row_add(const struct sonde_device_sums *sums, const struct way *way, 
 	row[SIZE] = sonde_cell_int(sum->size_b);
 	row[RATE] = sum->whole_ns ? sonde_cell_int((uint64_t)((double)sum->whole_b / ((double)sum->whole_ns / 1e9)))
 				  : sonde_cell_absent(sum->whole ? "too short for the clock"
-								 : "none lies wholly in the selected time");
+								 : "no copy lies wholly in the selected time");
 	row[MEAN] = sonde_cell_int(sum->size_b / sum->count);
 	row[FROM] = sonde_cell_label(sonde_memory_word(way->from), sonde_memory_kind(way->from));
 	row[TO] = sonde_cell_label(sonde_memory_word(way->to), sonde_memory_kind(way->to));

@@ -201,13 +201,14 @@ static int notes(const struct finding *finding, const struct sonde_gaps *gaps, c
 {
 	int rc = sonde_report_note(
 	    report, section, 0,
-	    "%llu gap%s, %s in all: no queue of a GPU was active, between the first and last activity in %s",
+	    "%llu gap%s, %s in all: no queue of the GPU was active, between its first and last activity in %s",
 	    (unsigned long long)finding->found, sonde_plural(finding->found),
 	    sonde_device_length(report, finding->total_ns), times->window.what);
 	rc = rc ? rc
 		: sonde_report_note(
 		      report, section, 0,
-		      "shares: what the thread that submitted the next work did; zone: the innermost over half of it");
+		      "shares: activity of the thread that submitted the next work; zone: the innermost over half the "
+		      "gap");
 	if (!rc && gaps->left_out)
 		rc = sonde_report_note(
 		    report, section, 1,

@@ -40,7 +40,7 @@ static struct sonde_cell modelled(const struct sonde_device_sum *sum, double sha
 static int row_add(const struct sonde_device_sums *sums, const struct sonde_device_cell *cell, uint64_t all_ns,
 		   struct sonde_report *report, struct sonde_section *section)
 {
-	static const char cut[] = "none lies wholly in the selected time";
+	static const char cut[] = "no launch lies wholly in the selected time";
 	const struct sonde_operation *operation = sonde_session_operation(sums->session, cell->operation);
 	const struct sonde_device_sum *sum = &cell->sum;
 	const char *device = sonde_device_label(sums->session, cell->device, report);

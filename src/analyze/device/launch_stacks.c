@@ -404,18 +404,18 @@ static int row_add(const struct launches *launches, const struct row *row, struc
 	const char *from = callers_text(launches->session, row, report);
 	if (!cells || !from)
 		return sonde_error(ENOMEM, "out of memory for a row");
-	cells[TOTAL] = row->operation->kind == SONDE_ACTIVITY_ALLOC ? sonde_cell_absent("it happens on the host")
+	cells[TOTAL] = row->operation->kind == SONDE_ACTIVITY_ALLOC ? sonde_cell_absent("it runs on the host")
 								    : sonde_cell_int(row->total_ns);
 	cells[CALLS] = sonde_cell_int(row->calls);
-	cells[BYTES] = row->size_b ? sonde_cell_int(row->size_b) : sonde_cell_absent("it is not about bytes");
+	cells[BYTES] = row->size_b ? sonde_cell_int(row->size_b) : sonde_cell_absent("it has no size");
 	cells[NAME] = sonde_cell_text(row->operation->name);
 	cells[KIND] = sonde_cell_text(sonde_activity_row(row->operation->kind)->name);
 	cells[WHERE] = cells[FROM] = sonde_cell_absent(nowhere);
 	if (row->has_stack && row->count) {
 		cells[WHERE] = sonde_cell_text(name_of(launches->session, row->chain[0]));
-		cells[FROM] = row->count > 1 ? sonde_cell_text(from) : sonde_cell_absent("it has no caller");
+		cells[FROM] = row->count > 1 ? sonde_cell_text(from) : sonde_cell_absent("the call site has no caller");
 	} else if (row->has_stack) {
-		cells[WHERE] = cells[FROM] = sonde_cell_absent("its stack does not lead out of the driver");
+		cells[WHERE] = cells[FROM] = sonde_cell_absent("all frames of its stack are in the driver");
 	}
 	return 0;
 }
@@ -430,13 +430,15 @@ static int notes_add(const struct launches *launches, const struct rows *rows, s
 	}
 	int rc = sonde_report_note(
 	    report, section, 0,
-	    "%llu of %llu kernels, copies and allocations have a stack, which starts outside the driver",
+	    "%llu of %llu kernels, copies and allocations have a stack; stacks start outside the driver",
 	    (unsigned long long)(all - nowhere), (unsigned long long)all);
 	if (!rc && launches->cut)
 		rc = sonde_report_note(report, section, 0, "%llu stacks are incomplete: outer functions are missing",
 				       (unsigned long long)launches->cut);
 	if (!rc && left_out)
-		rc = sonde_report_note(report, section, 1, "%llu more are left out: there were too many",
+		rc = sonde_report_note(report, section, 1,
+				       "%llu calls and activities exceeded the limit and are left "
+				       "out",
 				       (unsigned long long)left_out);
 	return rc;
 }

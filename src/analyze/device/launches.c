@@ -137,11 +137,12 @@ static int row_add(const struct sonde_device_sums *sums, const struct launch *la
 	row[TOTAL] = sonde_cell_int(sum->total_ns);
 	row[CALLS] = sonde_cell_int(sum->count);
 	row[MEAN] = sum->whole ? sonde_cell_int(sum->whole_ns / sum->whole)
-			       : sonde_cell_absent("none lies wholly in the selected time");
+			       : sonde_cell_absent("no launch lies wholly in the selected time");
 	row[NAME] = sonde_cell_text(operation->name);
 	row[GRID] = size_cell(report, operation->grid, "not reported");
-	row[BLOCK] = size_cell(report, operation->block,
-			       operation->grid[0] ? "chosen by the driver: the grid is in threads" : "not reported");
+	row[BLOCK] =
+	    size_cell(report, operation->block,
+		      operation->grid[0] ? "chosen by the driver; the grid is given in threads" : "not reported");
 	row[REGISTERS] = reported(operation->registers);
 	row[SHARED] = reported((uint64_t)operation->static_shared_b + operation->dynamic_shared_b);
 	row[LOCAL] = reported(operation->local_b);

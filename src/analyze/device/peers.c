@@ -145,7 +145,7 @@ static int row_add(const struct sonde_device_times *times, const struct way *way
 	row[SIZE] = sonde_cell_int(way->size_b);
 	row[RATE] = way->whole_ns ? sonde_cell_int((uint64_t)((double)way->whole_b / ((double)way->whole_ns / 1e9)))
 				  : sonde_cell_absent(way->whole ? "too short for the clock"
-								 : "none lies wholly in the selected time");
+								 : "no copy lies wholly in the selected time");
 	row[BUSY] = sonde_cell_int(way->busy_ns);
 	row[SHARE] = window.to_ns > window.from_ns
 			 ? sonde_cell_real((double)way->busy_ns / (double)(window.to_ns - window.from_ns), 0)
@@ -219,7 +219,7 @@ static int links_add(const struct sonde_series_sums *sums, struct sonde_report *
 		return sonde_error(ENOMEM, "out of memory for links of devices");
 	return sonde_report_note(
 	    report, section, 0,
-	    "by counters of each GPU, all links and all programs, from the first to the last reading");
+	    "from each GPU's counters: all links and all programs, from the first to the last reading");
 }
 
 static int links_read(const struct sonde_device_times *times, struct sonde_report *report)

@@ -38,7 +38,7 @@ const char *sonde_device_roof_flops(double *out, uint32_t *lanes, const struct s
 	if (roof == SONDE_DEVICE_TENSOR_FP16 && device->capability < FIRST_TENSOR)
 		return "it has no tensor cores";
 	if (!units[i].lanes[roof])
-		return "it differs between GPUs of that compute capability, or is unknown here";
+		return "the number of lanes differs between GPUs of this compute capability, or is unknown here";
 	if (!device->units || !device->clock_mhz)
 		return "its number of units, or their clock, is unknown";
 	if (lanes)
@@ -96,9 +96,9 @@ static int memory_row(const struct sonde_device *device, const char *label, stru
 	row[RATE] = row[FORMULA] = sonde_cell_absent(why);
 	if (device->memory_b_per_s) {
 		row[RATE] = sonde_cell_real((double)device->memory_b_per_s / 1e9, 0);
-		row[FORMULA] = sonde_cell_text("by the driver");
+		row[FORMULA] = sonde_cell_text("reported by the driver");
 	}
-	row[RIDGE] = sonde_cell_absent("of ceilings of FLOP/s");
+	row[RIDGE] = sonde_cell_absent("only FLOP/s ceilings have one");
 	return 0;
 }
 
@@ -133,7 +133,8 @@ int sonde_device_roofs_add(const struct sonde_session *session, struct sonde_rep
 	rc = rc ? rc
 		: sonde_report_note(
 		      report, section, 0,
-		      "theoretical, from the GPU's attributes at its highest clock; below FLOP/B memory is the limit");
+		      "theoretical, from the GPU's attributes at its highest clock; below this FLOP/B, memory is the "
+		      "limit");
 	rc = rc ? rc
 		: sonde_report_note(report, section, 0,
 				    "kernels are not placed: their FLOP and bytes need the GPU's counters");

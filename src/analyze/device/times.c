@@ -175,7 +175,8 @@ const char *sonde_device_times_whole(const struct sonde_device_times *times, str
 {
 	double window_s = sonde_window_s(&times->window);
 	if (sonde_session_part_count(times->session) > 1)
-		return sonde_report_text(report, "%.3f s of %s of its own recording", window_s, times->window.what);
+		return sonde_report_text(report, "%.3f s of %s in the row's own recording", window_s,
+					 times->window.what);
 	return sonde_report_text(report, "%.3f s of %s", window_s, times->window.what);
 }
 
@@ -193,7 +194,8 @@ static int note_taken(const struct sonde_device_times *times, struct sonde_repor
 	if (from_ns < start_ns || from_ns >= times->window.to_ns)
 		return 0;
 	return sonde_report_note(report, section, 1,
-				 "from %.3f s on another profiler traced a process's GPUs: shares of time are too low",
+				 "from %.3f s on, another profiler traced the GPUs of a process: shares of time are "
+				 "too low",
 				 (double)(from_ns - start_ns) / 1e9);
 }
 
@@ -211,7 +213,7 @@ int sonde_device_times_note(const struct sonde_device_times *times, struct sonde
 		rc = note_taken(times, report, section);
 	if (rc || !times->options.selection.thread)
 		return rc;
-	return sonde_report_note(report, section, 0, "only what %s submitted", times->options.thread_is);
+	return sonde_report_note(report, section, 0, "only GPU work submitted by %s", times->options.thread_is);
 }
 
 /* --- unions of times --------------------------------------------------------------------------------------------- */

@@ -375,7 +375,7 @@ static struct sonde_cell mean_cell(const struct row *row, double sum_b)
 {
 	return row->outermost
 		   ? sonde_cell_real(sum_b / (double)row->outermost, 0)
-		   : sonde_cell_absent("all of its calls are nested in a zone of its own that is not selected");
+		   : sonde_cell_absent("every call is nested in an outer call of this zone, which is not selected");
 }
 
 static struct sonde_cell change_cell(int64_t change_b)
@@ -417,7 +417,7 @@ static int notes_add(const struct zones *zones, const struct sonde_device_blocks
 {
 	int rc = sonde_report_note(
 	    report, section, 0,
-	    "all threads of the process, nested zones included; change: what its calls left allocated");
+	    "all threads of the process, nested zones included; change: bytes that the calls left allocated");
 	if (!rc)
 		rc =
 		    sonde_report_note(report, section, 0, "requested blocks only; pool reserves are listed separately");

@@ -222,7 +222,7 @@ static int iteration_add(struct sonde_diff_runs *runs, struct sonde_section *sec
 		return sonde_error(ENOMEM, "out of memory for a row");
 	row[SONDE_COMPARED_METRIC] = sonde_cell_text(copy);
 	row[SONDE_COMPARED_UNIT] = sonde_cell_text("µs");
-	cells_set(row, compared, 1e3, "no recording of that side has it");
+	cells_set(row, compared, 1e3, "no recording of this side has it");
 	row[SONDE_COMPARED_VERDICT] = sonde_cell_text(sonde_verdict_name(
 	    runs->is_comparable && compared->change.is_ratio ? sonde_change_verdict(&compared->change, margin_of(runs))
 							     : SONDE_VERDICT_INCONCLUSIVE));

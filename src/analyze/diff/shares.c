@@ -29,7 +29,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [FUNCTION] = {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [MODULE] = {"module", "module", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
     [TOTAL_CHANGE] = {"total_share_change", "with callees", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 4},
-    [TOTAL_P] = {"total_p", "p of that", SONDE_UNIT_NUMBER, SONDE_BASIS_ESTIMATED, 0, 4},
+    [TOTAL_P] = {"total_p", "p with callees", SONDE_UNIT_NUMBER, SONDE_BASIS_ESTIMATED, 0, 4},
 };
 
 struct requested {

@@ -114,7 +114,7 @@ static int correct(struct zone *zones, size_t count)
 
 static struct sonde_cell median_cell(double value)
 {
-	return isnan(value) ? sonde_cell_absent("unknown on that side") : sonde_cell_real(value, 0);
+	return isnan(value) ? sonde_cell_absent("unknown on this side") : sonde_cell_real(value, 0);
 }
 
 static void put_speedup(struct sonde_cell *speedup, struct sonde_cell *p, const struct sonde_diff_compared *compared)

@@ -259,7 +259,7 @@ SONDE_EVALUATE(page_faults)
 	    found, &(struct sonde_finding){.subject = sonde_report_text(found->report, "%.0f page faults", faults),
 					   .evidence = sonde_report_text(
 					       found->report,
-					       confidence > 0 ? "the kernel is not sampled: faults are part of its "
+					       confidence > 0 ? "the kernel was not sampled: page faults are part of "
 								"%.3f s of system time (%.1f %% of CPU time)%s"
 							      : "%.3f s (%.1f %% of CPU time) in page faults%s",
 					       fault_ns / 1e9, 100 * fault_ns / facts->cpu_ns,
@@ -369,7 +369,8 @@ static const char *churn_text(const struct churn *churn, double rate, struct son
 		return NULL;
 	if (isnan(churn->temporary))
 		return sonde_report_text(
-		    report, "; about %s allocations/s (sampled); for the temporary ones: record --heap=full", many);
+		    report, "; about %s allocations/s (sampled); record --heap=full also counts the temporary ones",
+		    many);
 	const char *most =
 	    *churn->where ? sonde_report_text(report, "; most temporary blocks come from %s", churn->where) : "";
 	return most ? sonde_report_text(report, "; %s allocations/s, %.0f %% of them temporary%s", many,

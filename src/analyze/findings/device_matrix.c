@@ -228,18 +228,23 @@ static const char *most_of(const struct sonde_facts *facts, const char *device)
 static const char *evidence_of(struct sonde_report *report, const struct counter *counter, double alone_ns,
 			       double share, double times, uint32_t capability)
 {
-	const char *type = capability < FIRST_TF32 ? "FP16 (it has no TF32)" : "TF32";
-	const char *counted =
-	    isnan(share) ? "use of its matrix units was not read (the driver counts it from Hopper on)"
-			 : sonde_report_text(report, "its matrix units were busy for %.1f %% of the run, by the driver",
-					     100 * share);
+	const char *type = capability < FIRST_TF32 ? "FP16 (the GPU has no TF32)" : "TF32";
+	const char *counted = isnan(share)
+				  ? "use of the GPU's matrix units was not read (the driver counts it from Hopper on)"
+				  : sonde_report_text(report,
+						      "the GPU's matrix units were busy for %.1f %% of the run "
+						      "(driver's counter)",
+						      100 * share);
 	const char *faster =
-	    times > 1 ? sonde_report_text(report, "they do %.3g times as much per clock in %s, dense", times, type)
-		      : "their gain for its compute capability is unknown";
+	    times > 1 ? sonde_report_text(report, "matrix units do %.3g times as many dense FLOP per clock in %s",
+					  times, type)
+		      : "the gain from matrix units is unknown for this compute capability";
 	if (!counted || !faster)
 		return NULL;
 	return sonde_report_text(
-	    report, "%.0f FP32 matrix kernel%s (by name) ran for %.3f s, %.3f s of it without another kernel; %s; %s",
+	    report,
+	    "%.0f FP32 matrix kernel%s (by name) ran for %.3f s, %.3f s of it with no other kernel running; "
+	    "%s; %s",
 	    counter->count, counter->count > 1 ? "s" : "", counter->ns / 1e9, alone_ns / 1e9, counted, faster);
 }
 

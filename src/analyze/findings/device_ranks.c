@@ -362,8 +362,9 @@ static int late_add(const struct sonde_facts *facts, struct sonde_found *found, 
 	    found, &(struct sonde_finding){
 		       .subject = rank_text(facts, rank, found->report),
 		       .evidence = sonde_report_text(found->report,
-						     "last of %zu ranks to start %zu of %zu communication kernels (by "
-						     "name), mostly %.3f ms after the mean; one starts every %.3f ms",
+						     "the last of %zu ranks to start %zu of %zu communication kernels "
+						     "(by name), by a median of %.3f ms after the mean rank; such "
+						     "kernels are %.3f ms apart",
 						     meetings->ranks, late->count, meetings->count,
 						     late->median_ns / 1e6, every_ns / 1e6),
 		       .saves_ns = saves_ns,

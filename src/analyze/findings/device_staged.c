@@ -287,7 +287,7 @@ static int way_add(const struct staged *staged, struct sonde_found *found, const
 	const char *from = sonde_device_label(facts->session, way->out->device, found->report);
 	const char *to = sonde_device_label(facts->session, way->in->device, found->report);
 	const char *direct = times.b_per_s > 0
-				 ? sonde_report_text(found->report, "at %.3g GB/s, as measured between the two here",
+				 ? sonde_report_text(found->report, "at %.3g GB/s, as measured between these two GPUs",
 						     times.b_per_s / 1e9)
 				 : "which takes no longer than the longer of the two copies (assumed)";
 	if (!from || !to || !direct)
@@ -298,8 +298,8 @@ static int way_add(const struct staged *staged, struct sonde_found *found, const
 		.subject = sonde_report_text(found->report, "%s to %s", from, to),
 		.evidence = sonde_report_text(
 		    found->report,
-		    "%zu times the same bytes went to the host and on to the other GPU (%.3g GB; matched by size and "
-		    "order): %.3f s of copies, %.3f s with no kernel running; P2P copies go directly, %s",
+		    "%zu pairs of copies moved the same bytes to the host and on to the other GPU (%.3g GB; matched "
+		    "by size and order): %.3f s of copies, %.3f s with no kernel running; P2P copies go directly, %s",
 		    count, times.size_b / 1e9, times.copy_ns / 1e9, times.exposed_ns / 1e9, direct),
 		.saves_ns = saves_ns,
 		.weighs = saves_ns / facts->span_ns});

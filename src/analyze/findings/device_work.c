@@ -257,7 +257,7 @@ static int shape_add(const struct sonde_facts *facts, const struct sonde_device_
 		    &(struct sonde_finding){
 			.subject = sonde_report_text(found->report, "%s on %s", sonde_column_text(kernels, i, kernel),
 						     work->name),
-			.evidence = sonde_report_text(found->report, "%s: %.1f %%, modelled%s%s; %.3f s in it",
+			.evidence = sonde_report_text(found->report, "%s: %.1f %%, modelled%s%s; %.3f s in this kernel",
 						      shape->evidence, 100 * used, is_limited ? ", limited by " : "",
 						      is_limited ? limit : "", time_ns / 1e9),
 			.saves_ns = saves_ns,
@@ -347,7 +347,7 @@ SONDE_EVALUATE(device_full)
 		if (sonde_column_label(machine, i, what) == SONDE_METRIC_DEVICE_MEMORY_USED)
 			rc = full_add(facts, found, sonde_column_text(machine, i, object),
 				      sonde_column_ratio(machine, i, max), 0,
-				      sonde_report_text(found->report, "its %s used by all programs, by the driver,",
+				      sonde_report_text(found->report, "its %s (used by all programs; driver's figure)",
 							sonde_column_text(machine, i, whole)));
 	for (size_t i = 0; !rc && found->count == before && i < sonde_device_count(facts); i++) {
 		double peak_b = sonde_column_bytes(devices, i, peak_b);

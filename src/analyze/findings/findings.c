@@ -540,7 +540,7 @@ static int row_add(const struct sonde_found *found, const struct sonde_finding *
 	if (!row || !steps || !again)
 		return sonde_error(ENOMEM, "out of memory for findings");
 	int is_time = finding->saves_ns > 0;
-	const char *why = finding->bytes > 0 ? "it is about bytes" : "unknown";
+	const char *why = finding->bytes > 0 ? "it saves bytes, not time" : "unknown";
 	row[SEVERITY] = sonde_cell_text(sonde_severity_name(sonde_finding_severity(finding)));
 	row[RULE] = sonde_cell_text(rule->id);
 	row[NAME] = sonde_cell_text(rule->title);
@@ -560,8 +560,8 @@ static int row_add(const struct sonde_found *found, const struct sonde_finding *
 	row[LIMITER] = sonde_cell_text(finding->limiter ? finding->limiter : rule->limiter);
 	row[PEAK] = finding->peak_share > 0 ? sonde_cell_real(finding->peak_share, 0)
 					    : sonde_cell_absent("its peak was not measured");
-	row[BYTES] =
-	    finding->bytes > 0 ? sonde_cell_int((uint64_t)finding->bytes) : sonde_cell_absent("it is about time");
+	row[BYTES] = finding->bytes > 0 ? sonde_cell_int((uint64_t)finding->bytes)
+					: sonde_cell_absent("it saves time, not bytes");
 	row[EVIDENCE] = sonde_cell_text(finding->evidence);
 	row[STEPS] = sonde_cell_text(steps);
 	row[AGAIN] = sonde_cell_text(again);

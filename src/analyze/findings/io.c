@@ -93,16 +93,17 @@ static int small_add(const struct sonde_facts *facts, const struct sonde_columns
 	    !(time_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_SMALL_SHARE]))
 		return 0;
 	return sonde_found_add(
-	    found,
-	    &(struct sonde_finding){
-		.subject = sonde_report_text(found->report, "%s%s%s", file, *where ? ", most in " : "", where),
-		.evidence = sonde_report_text(
-		    found->report, "%.0f %s of %.0f bytes (mean), %.2f µs each: %.3f s; in blocks of 64 KB: %.0f",
-		    calls, is_write ? "writes" : "reads", bytes / calls, time_ns / calls / 1e3, time_ns / 1e9,
-		    ceil(bytes / BLOCK_B)),
-		.saves_ns = saves_ns,
-		.place = {.function = *where ? where : NULL},
-		.weighs = saves_ns / facts->span_ns});
+	    found, &(struct sonde_finding){
+		       .subject = sonde_report_text(found->report, "%s%s%s", file, *where ? ", most in " : "", where),
+		       .evidence = sonde_report_text(
+			   found->report,
+			   "%.0f %s of %.0f bytes (mean), %.2f µs each: %.3f s; blocks of 64 KB would take "
+			   "%.0f",
+			   calls, is_write ? "writes" : "reads", bytes / calls, time_ns / calls / 1e3, time_ns / 1e9,
+			   ceil(bytes / BLOCK_B)),
+		       .saves_ns = saves_ns,
+		       .place = {.function = *where ? where : NULL},
+		       .weighs = saves_ns / facts->span_ns});
 }
 
 static int small_find(const struct sonde_facts *facts, int is_write, struct sonde_found *found)
@@ -232,17 +233,16 @@ SONDE_EVALUATE(loading)
 			       .weighs = fmin(share, 1)});
 	}
 	return sonde_found_add(
-	    found,
-	    &(struct sonde_finding){.subject = *where ? sonde_report_text(found->report, "%s", where)
-						      : sonde_report_text(found->report, "%s", file),
-				    .evidence = sonde_report_text(
-					found->report,
-					"%.0f loading phases, %.1f MB: %.3f s with nothing else of the program running",
-					count, read_b / 1e6, alone_ns / 1e9),
-				    .confidence = 0.2 + 0.6 * blocked,
-				    .saves_ns = saves_ns,
-				    .place = {.waits = SONDE_PLACE_WAITS(READ)},
-				    .weighs = fmin(share, 1)});
+	    found, &(struct sonde_finding){
+		       .subject = *where ? sonde_report_text(found->report, "%s", where)
+					 : sonde_report_text(found->report, "%s", file),
+		       .evidence = sonde_report_text(
+			   found->report, "%.0f loading phases, %.1f MB: for %.3f s no other thread of the program ran",
+			   count, read_b / 1e6, alone_ns / 1e9),
+		       .confidence = 0.2 + 0.6 * blocked,
+		       .saves_ns = saves_ns,
+		       .place = {.waits = SONDE_PLACE_WAITS(READ)},
+		       .weighs = fmin(share, 1)});
 }
 
 /* The file with the most time. */

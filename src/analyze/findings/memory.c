@@ -17,13 +17,14 @@ static int hotspot_add(const struct sonde_facts *facts, const struct sonde_colum
 	    !(held_b > facts->threshold[SONDE_THRESHOLD_HOTSPOT_B]))
 		return 0;
 	const char *beyond =
-	    held_b < peak_b ? sonde_report_text(found->report, "; at most %.1f MB were ever resident", held_b / 1e6)
-			    : "";
+	    held_b < peak_b
+		? sonde_report_text(found->report, "; at most %.1f MB of them were ever resident", held_b / 1e6)
+		: "";
 	return sonde_found_add(
 	    found, &(struct sonde_finding){
 		       .subject = sonde_report_text(found->report, "%s", sonde_column_text(heap, row, function)),
 		       .evidence = sonde_report_text(
-			   found->report, "%.1f MB in %.0f blocks at the peak: %.1f %% of it%s", peak_b / 1e6,
+			   found->report, "%.1f MB in %.0f blocks at the peak: %.1f %% of the peak%s", peak_b / 1e6,
 			   sonde_column_count(heap, row, peak_blocks), 100 * share, beyond),
 		       .bytes = held_b,
 		       .weighs = fmin(share, 1) * held_b / peak_b});
@@ -68,7 +69,7 @@ static int leak_add(const struct sonde_facts *facts, const struct sonde_columns_
 		       .subject = sonde_report_text(found->report, "%s", function),
 		       .evidence = sonde_report_text(
 			   found->report,
-			   is_growing ? "it grew all the time, to %.2f MB in %.0f blocks (%.1f %% of the peak)"
+			   is_growing ? "it grew throughout the run, to %.2f MB in %.0f blocks (%.1f %% of the peak)"
 				      : "%.2f MB leaked in %.0f blocks (unreachable at exit, %.1f %% of the peak)",
 			   bytes / 1e6, blocks, 100 * of_peak),
 		       .confidence = is_growing ? sonde_column_ratio(leaks, row, confidence) * 0.8 : 0,
@@ -162,7 +163,8 @@ static int evaluate_fragments(struct sonde_found *found, const struct sonde_fact
 				    .evidence = sonde_report_text(
 					found->report,
 					"%.1f MB of anonymous memory were resident at exit, %.1f MB of it in live "
-					"blocks and mappings: %.0f %% is freed but not returned, or was never a block",
+					"blocks and mappings: the other %.0f %% was freed but not returned to the "
+					"kernel, or never was a block",
 					then_b / 1e6, (then_b - over_b) / 1e6, 100 * share),
 				    .bytes = over_b,
 				    .weighs = fmin(share, 1)});
@@ -185,7 +187,7 @@ SONDE_EVALUATE(fragmentation)
 	if (unknown)
 		rc = sonde_report_note(
 		    found->report, found->section, 0,
-		    "not checked: memory retained by processes whose RSS does not separate out files");
+		    "not checked: memory retained by processes whose RSS includes an unknown share of files");
 	for (uint32_t id = 1; !rc && sites && id < rss.count; id++)
 		rc = evaluate_fragments(found, facts, id, &(struct private_memory){&rss.series[id], &files.series[id]},
 					sites);

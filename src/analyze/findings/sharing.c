@@ -357,9 +357,9 @@ static int suspect_add(const struct sonde_facts *facts, const struct suspect *su
 		.subject = sonde_report_text(found->report, "%s", name),
 		.evidence = sonde_report_text(
 		    found->report,
-		    "%u threads spend %.0f %% of their CPU time (%.3f s) in it, at the same time; %.0f %% of those "
-		    "samples are at one instruction that writes memory, %s (%s+0x%llx); not measured: confirm with "
-		    "perf c2c, or by padding each thread's data to 64 bytes",
+		    "%u threads spend %.0f %% of their CPU time (%.3f s) in this function at the same time; %.0f %% "
+		    "of those samples are at one instruction that writes memory, %s (%s+0x%llx); not measured: "
+		    "confirm with perf c2c, or by padding each thread's data to 64 bytes",
 		    suspect->threads, 100 * (double)suspect->ns / (double)suspect->whole_ns, (double)suspect->ns / 1e9,
 		    100 * (double)suspect->on_write / (double)suspect->count, suspect->write.text,
 		    sonde_session_module(session, frame->module)->name, (unsigned long long)suspect->write.address),

@@ -44,9 +44,9 @@ static int throttled_add(const struct sonde_facts *facts, struct sonde_found *fo
 	if (!(throttled->periods_share > facts->threshold[SONDE_THRESHOLD_THROTTLED]))
 		return 0;
 	const char *where = facts->has_path
-				? sonde_report_text(found->report, "%.3f s of the critical path may come from that",
+				? sonde_report_text(found->report, "at most %.3f s of the critical path are due to it",
 						    throttled->saves_ns / 1e9)
-				: "its share of the critical path is unknown: none was recorded";
+				: "its share of the critical path is unknown: no path was recorded";
 	if (!where)
 		return sonde_error(ENOMEM, "out of memory for findings");
 	return sonde_found_add(
@@ -55,7 +55,8 @@ static int throttled_add(const struct sonde_facts *facts, struct sonde_found *fo
 		.subject = "the cgroup's CPU quota",
 		.evidence = sonde_report_text(
 		    found->report,
-		    "the quota ran out in %.1f %% of its periods, which stopped all threads for %.3f s on all CPUs; %s",
+		    "the quota ran out in %.1f %% of its periods; threads were stopped for %.3f s, summed over CPUs; "
+		    "%s",
 		    100 * throttled->periods_share, throttled->held_ns / 1e9, where),
 		.saves_ns = throttled->saves_ns,
 		.weighs = facts->has_path ? fmin(throttled->saves_ns / facts->span_ns, 1) : throttled->periods_share});

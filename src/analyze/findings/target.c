@@ -63,10 +63,12 @@ static int device_note(const struct sonde_device *device, struct sonde_report *r
 	double flops;
 	int rc = sonde_report_note(report, section, 0, "for %s (%s)", device->name, device->api);
 	if (!rc && !sonde_device_roof_flops(&flops, NULL, device, SONDE_DEVICE_FP32))
-		rc = sonde_report_note(report, section, 0, "peak by its driver, not measured: %.0f GFLOP/s (FP32)",
+		rc = sonde_report_note(report, section, 0,
+				       "peak reported by its driver, not measured: %.0f GFLOP/s "
+				       "(FP32)",
 				       flops / 1e9);
 	if (!rc && device->memory_b_per_s)
-		rc = sonde_report_note(report, section, 0, "bandwidth by its driver, not measured: %.0f GB/s",
+		rc = sonde_report_note(report, section, 0, "bandwidth reported by its driver, not measured: %.0f GB/s",
 				       (double)device->memory_b_per_s / 1e9);
 	return rc;
 }
@@ -104,7 +106,7 @@ int sonde_finding_batch(struct sonde_finding *finding, size_t batch, struct sond
 	if (batch < 2 || !finding->rule->is_by_call)
 		return 0;
 	double goes = 1 - 1 / (double)batch;
-	finding->evidence = sonde_report_text(report, "%s; in batches of %zu, one call in %zu remains: %.1f %% less",
+	finding->evidence = sonde_report_text(report, "%s; in batches of %zu, one call in %zu remains: %.1f %% fewer",
 					      finding->evidence, batch, batch, 100 * goes);
 	finding->saves_ns *= goes;
 	finding->weighs *= goes;

@@ -286,7 +286,8 @@ SONDE_EVALUATE(imbalance)
 		.subject = sonde_report_text(found->report, "%.0f threads %s", worst.count, thread->name),
 		.evidence = sonde_report_text(
 		    found->report,
-		    "tid %u used %.3f s of CPU time, their mean is %.3f s: the others waited for it, or exited early",
+		    "tid %u used %.3f s of CPU time, the mean of these threads is %.3f s: the others waited for it, "
+		    "or exited early",
 		    thread->tid, worst.most_ns / 1e9, mean_ns / 1e9),
 		.saves_ns = saves_ns,
 		.place = {.ns = (double)(worst.to_ns - worst.from_ns)},
@@ -351,7 +352,8 @@ SONDE_EVALUATE(serial)
 		.subject = "the first thread",
 		.evidence = sonde_report_text(
 		    found->report,
-		    "runs alone for %.3f s of %.3f s, before, between or after %zu threads that share work; %.0f CPUs",
+		    "ran alone for %.3f s of %.3f s, before, between or after the phases in which %zu threads share "
+		    "work; %.0f CPUs",
 		    alone_ns / 1e9, facts->span_ns / 1e9, workers, facts->cores),
 		.saves_ns = saves_ns,
 		.has_waits = 1,
@@ -387,8 +389,9 @@ SONDE_EVALUATE(hand_overs)
 	    found, &(struct sonde_finding){
 		       .subject = "condition variables and semaphores",
 		       .evidence = sonde_report_text(found->report,
-						     "%.0f waits, half of them below %.0f µs; on the critical path "
-						     "%.3f s until a woken thread ran, %.3f s in such waits",
+						     "%.0f waits, half of them shorter than %.0f µs; on the critical "
+						     "path, woken threads took %.3f s to start running, and such "
+						     "waits took %.3f s",
 						     calls, median_ns / 1e3, waking_ns / 1e9, blocked_ns / 1e9),
 		       .saves_ns = saves_ns,
 		       .has_waits = 1,
@@ -425,8 +428,9 @@ SONDE_EVALUATE(sleeping)
 	    found,
 	    &(struct sonde_finding){.subject = *where ? sonde_report_text(found->report, "%s", where) : "sleep",
 				    .evidence = sonde_report_text(found->report,
-								  "%.3f s of the critical path asleep: %.0f times %s "
-								  "ms; in all %s slept %.0f times, %s ms on average",
+								  "%.3f s of the critical path were spent asleep, in "
+								  "%.0f sleeps of %s ms; in all, %s slept %.0f times, "
+								  "%s ms on average",
 								  asleep_ns / 1e9, parts, part,
 								  *where ? where : "the program", calls, mean),
 				    .saves_ns = asleep_ns,

@@ -8,7 +8,7 @@ static const char *why_none(const struct sonde_session *session)
 {
 	const struct sonde_source_row *row = sonde_session_source_named(session, "heap");
 	if (row && (row->state == SONDE_SOURCE_ON || row->state == SONDE_SOURCE_LIMITED))
-		return "nothing was allocated, or no block of it was sampled";
+		return "nothing was allocated, or no block was sampled";
 	if (row && row->state == SONDE_SOURCE_UNAVAILABLE)
 		return *row->detail ? row->detail : "allocations could not be recorded";
 	return "not recorded: sonde record --heap";

@@ -131,7 +131,7 @@ static int note_sums(const struct sonde_heap_pass *pass, const struct sonde_leak
 		snprintf(text, sizeof text, said[class], size, count, sonde_plural(blocks));
 		double share = class == SONDE_LEAK_UNREACHABLE ? share_of(pass, heap, size_b) : 0;
 		int rc = share > 0 ? sonde_report_note(report, section, share > LEAKY,
-						       "%s: %.3g %% of all that was allocated", text, 100 * share)
+						       "%s: %.3g %% of all allocated bytes", text, 100 * share)
 				   : sonde_report_note(report, section, 0, "%s", text);
 		if (rc < 0)
 			return rc;
@@ -184,7 +184,7 @@ static int note_details(const struct sonde_heap_pass *pass, struct sonde_report 
 		const char *name = process ? process->name : "?";
 		unsigned pid = process ? process->pid : 0;
 		if (details[k].processes > 1)
-			rc = sonde_report_note(report, section, 1, "%zu processes, first %s (%u): %s",
+			rc = sonde_report_note(report, section, 1, "%zu processes, the first being %s (%u): %s",
 					       details[k].processes, name, pid, details[k].text);
 		else
 			rc = sonde_report_note(report, section, 1, "%s (%u): %s", name, pid, details[k].text);

@@ -155,10 +155,10 @@ static void cells_at_peak(const struct memory *memory, uint32_t process, struct 
 static struct sonde_cell kernels_peak(const struct memory *memory, const struct sonde_process *process)
 {
 	if (!process->peak_rss_b)
-		return sonde_cell_absent("known only for the command");
+		return sonde_cell_absent("the kernel reports it only for the command");
 	for (uint32_t id = 1; id <= sonde_session_process_count(memory->session); id++)
 		if (sonde_session_process(memory->session, id)->parent == process->id)
-			return sonde_cell_absent("the kernel includes its children");
+			return sonde_cell_absent("the kernel's figure includes child processes");
 	return sonde_cell_int(process->peak_rss_b);
 }
 

@@ -41,7 +41,7 @@ static const char *why_none(const struct sonde_session *session)
 	if (row && row->state == SONDE_SOURCE_ON)
 		return "nothing was allocated, or no block of it was sampled";
 	if (!sonde_session_run(session)->closed)
-		return "allocations were not recorded, or none before the recording broke off";
+		return "allocations were not recorded, or the recording broke off before the first one";
 	return "allocations were not recorded: sonde record --heap -- …";
 }
 
@@ -194,7 +194,7 @@ static int note_selected(const struct sonde_heap_pass *pass, struct sonde_report
 		    report, section, 0, "from %.3f s to %.3f s; peak and live at its end include blocks from before",
 		    sonde_heap_second(pass, pass->window.from_ns), sonde_heap_second(pass, pass->window.to_ns));
 	if (rc == 0 && options->selection.thread)
-		rc = sonde_report_note(report, section, 0, "blocks that %s allocated, whoever freed them",
+		rc = sonde_report_note(report, section, 0, "blocks allocated by %s, freed by any thread",
 				       options->thread_is ? options->thread_is : "the selected threads");
 	return rc;
 }

@@ -144,7 +144,7 @@ static void cells_of_heap(struct sonde_cell *row, const struct sonde_heap_moment
 	row[LIVE_B] = sonde_snapshot_amount(moment->live.size_b, variance);
 	row[BLOCKS] = sonde_snapshot_amount(moment->live.blocks, 0);
 	row[MAPPED] = sonde_snapshot_amount(moment->mapped_b, 0);
-	row[CHANGE_B] = row[CHANGE_BLOCKS] = sonde_cell_absent("it is the first");
+	row[CHANGE_B] = row[CHANGE_BLOCKS] = sonde_cell_absent("it is the first snapshot");
 	if (!before)
 		return;
 	row[CHANGE_B] = sonde_snapshot_change(before->live.size_b, moment->live.size_b,
@@ -165,7 +165,7 @@ static int listed_add(const struct sonde_snapshots_pass *snapshots, size_t at, s
 	if (!row || !name)
 		return sonde_error(ENOMEM, "out of memory for a row");
 	row[NUMBER] = sonde_cell_int(at + 1);
-	row[LABEL] = *snapshot->label ? sonde_cell_text(snapshot->label) : sonde_cell_absent("it has none");
+	row[LABEL] = *snapshot->label ? sonde_cell_text(snapshot->label) : sonde_cell_absent("it has no label");
 	row[TIME] = sonde_cell_int(snapshot->time_ns > start_ns ? snapshot->time_ns - start_ns : 0);
 	row[REASON] = sonde_cell_text(reason_text(snapshot->reason));
 	row[PROCESS] = sonde_cell_text(name);
@@ -186,7 +186,7 @@ static int list_notes(const struct sonde_snapshots_pass *snapshots, struct sonde
 	if (heap)
 		rc = sonde_report_note(report, section, 0,
 				       "live: allocated with malloc and not freed; change: since the snapshot %s",
-				       compares(snapshots) ? "above" : "before it of the same process");
+				       compares(snapshots) ? "above" : "before it, of the same process");
 	else
 		rc = sonde_report_note(report, section, 0, "live bytes are unknown: use sonde record --heap");
 	if (rc == 0 && snapshots->sampled)

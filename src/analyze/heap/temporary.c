@@ -108,7 +108,7 @@ static int temporary_finish(void *state, struct sonde_report *report)
 			       "%s of %s allocations (%.1f %%) were freed before the next one in their heap", temporary,
 			       begins, 100 * sonde_stats_share((double)whole.temporary, (double)whole.begins));
 	if (rc == 0 && whole.sampled)
-		rc = sonde_report_note(report, section, 1, "malloc's blocks are left out: %s", SAMPLED);
+		rc = sonde_report_note(report, section, 1, "blocks of malloc are left out: %s", SAMPLED);
 	if (rc == 0 && !whole.sampled)
 		rc = sonde_heap_pass_notes(pass, report, section);
 	return rc < 0 ? rc : rows_add(pass, &whole, report, section);

@@ -116,7 +116,7 @@ static int threads_finish(void *state, struct sonde_report *report)
 	}
 	size_t count = rows_take(pass, rows);
 	rc = sonde_report_note(report, section, 0,
-			       "blocks that a thread allocated, whoever freed them; shares of the process's peak");
+			       "blocks allocated by a thread, freed by any; shares are of the process's peak");
 	rc = rc ? rc : sonde_heap_pass_notes(pass, report, section);
 	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
 		rc = row_add(pass, &rows[i], report, section);

@@ -311,7 +311,7 @@ static int notes_add(const struct zones *zones, struct sonde_report *report, str
 {
 	int rc = sonde_report_note(
 	    report, section, 0,
-	    "malloc blocks of the zone's thread, nested zones included; change: what its calls left allocated");
+	    "malloc blocks of the zone's thread, nested zones included; change: bytes its calls left allocated");
 	if (rc == 0 && zones->time_every > 1)
 		rc = sonde_report_note(
 		    report, section, 1,

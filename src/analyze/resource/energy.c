@@ -201,7 +201,7 @@ static int cases_add(const struct energy *energy, const char *what, const char *
 	row[WATTS] = watts_cell(cases[SONDE_ENERGY_LIKELY], time_ns);
 	row[GRAMS] = grams_cell(energy, cases[SONDE_ENERGY_LIKELY]);
 	row[COVERED] = sonde_cell_int(time_ns);
-	row[LONGEST] = row[READINGS] = sonde_cell_absent("of no single meter");
+	row[LONGEST] = row[READINGS] = sonde_cell_absent("the sum has no readings of its own");
 	return 0;
 }
 
@@ -210,7 +210,7 @@ static const char *why_none(const struct sonde_energy_meter *meter)
 {
 	return meter->covered_ns < SONDE_ENERGY_LEAST_NS ? "too short to measure: read for less than a second"
 	       : meter->uj > 0                           ? NULL
-							 : "the counter stands still";
+							 : "the counter does not advance";
 }
 
 static int meter_add(const struct energy *energy, const struct sonde_energy_meter *meter, int is_added,
@@ -429,8 +429,8 @@ static int processes_add(const struct energy *energy, struct sonde_report *repor
 	if (too_short)
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "%zu process%s too short to measure (1 s, 100 ms of CPU time): counted in \"all else\"", too_short,
-		    sonde_word(too_short, " was", "es were"));
+		    "%zu process%s too short to measure (under 1 s, or 100 ms of CPU time): counted in \"all else\"",
+		    too_short, sonde_word(too_short, " was", "es were"));
 	if (rc == 0)
 		rc = note_idle(energy, report, section);
 	if (rc == 0 && !sums->has_clock)
@@ -438,7 +438,7 @@ static int processes_add(const struct energy *energy, struct sonde_report *repor
 					 "no shares of processes: system CPU time was not recorded");
 	if (rc == 0)
 		rc = sonde_report_note(report, section, 0,
-				       "each second's energy less idling is split by CPU time; caches, memory and wide "
+				       "each second's energy above idle is split by CPU time; caches, memory and wide "
 				       "vectors are ignored");
 	return rc;
 }

@@ -86,7 +86,7 @@ int sonde_energy_rates_notes(const struct sonde_energy_rates *rates, const char 
 	int is_model = rates->sums.fit.name != NULL;
 	int rc = sonde_report_note(
 	    report, section, is_model,
-	    "shares of %s: %.3g J per second of CPU time (mean of the processes), by sampled CPU time of a %s",
+	    "%s: %.3g J per second of CPU time (mean of the processes) × sampled CPU time of a %s",
 	    is_model ? "modelled, not measured" : "estimated", rates->j_per_ns[SONDE_ENERGY_LIKELY] * NS_A_S, part);
 	if (rc == 0 && too_short)
 		rc = sonde_report_note(report, section, 0,

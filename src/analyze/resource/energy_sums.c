@@ -366,7 +366,7 @@ static const char *reason(const struct sums_state *state)
 		uj += sums->meters[i].is_package ? sums->meters[i].uj : 0;
 	if (!sums->package_count)
 		return "no processor energy meter was read";
-	return uj > 0 ? NULL : "the processors' energy counters stand still, as in some virtual machines";
+	return uj > 0 ? NULL : "the processors' energy counters do not advance, as in some virtual machines";
 }
 
 int sonde_energy_sums_init(struct sonde_energy_sums *sums, const struct sonde_energy_points *points, uint64_t from_ns,

@@ -59,7 +59,7 @@ static struct sonde_cell *share_add(struct machine *machine, const char *what, c
 		return nowhere;
 	}
 	row[WHAT] = sonde_cell_text(what);
-	row[OBJECT] = *object ? sonde_cell_text(object) : sonde_cell_absent("there is one");
+	row[OBJECT] = *object ? sonde_cell_text(object) : sonde_cell_absent("there is only one");
 	row[MEAN] = share_or(mean, single);
 	row[MOST] = row[LEAST] = sonde_cell_absent(single);
 	row[WHOLE] = sonde_cell_text(whole);

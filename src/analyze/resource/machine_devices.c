@@ -191,7 +191,7 @@ static void slowed_rows(const struct writer *writer)
 						.what = rows[i].what,
 						.object = writer->device,
 						.whole = "time",
-						.why = "this is a share of time, without a value",
+						.why = "it is a share of time and has no value",
 						.mean = slow_ns < time_ns ? slow_ns / time_ns : 1,
 						.most = -1,
 						.least = -1};

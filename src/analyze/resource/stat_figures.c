@@ -407,7 +407,7 @@ static void fill_devices(struct filling *filling)
 	put(filling, SONDE_STAT_DEVICE_MEMORY, memory_b, why ? why : memory_b < 0 ? untold : NULL);
 	put(filling, SONDE_STAT_DEVICE_MEMORY_OWN, own_b,
 	    why         ? why
-	    : own_b < 0 ? "the driver never showed one of them on a GPU"
+	    : own_b < 0 ? "the driver reported no process of the command on a GPU"
 			: NULL);
 }
 

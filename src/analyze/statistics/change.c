@@ -430,9 +430,8 @@ struct sonde_change_why sonde_change_why(const struct sonde_change *change, doub
 			 "the interval of the %s, %.4g to %.4g, includes %.0f: more %s would narrow it", of,
 			 change->low, change->high, same, what);
 	else if (!(change->p < P_MOST))
-		snprintf(why.text, sizeof why.text,
-			 "p = %.3f, and a verdict needs p < %.2f: more %s would make it surer", change->p, P_MOST,
-			 what);
+		snprintf(why.text, sizeof why.text, "p = %.3f, but a verdict needs p < %.2f: more %s may lower p",
+			 change->p, P_MOST, what);
 	else
 		snprintf(why.text, sizeof why.text,
 			 "the interval of the %s, %.4g to %.4g, is partly within the margin: more %s would narrow it",

@@ -86,14 +86,15 @@ static int heap_fill(const struct sonde_summary_facts *facts, struct sonde_repor
 	const struct figure rows[] = {
 	    {"memory.heap_peak_b", bytes_or(&heap, heap.peak_b, heap.peak_variance),
 	     heap.processes < 2 ? bytes
-	     : heap.mean_b      ? "B, of the process with the most, estimated"
-				: "B, of the process with the most",
+	     : heap.mean_b      ? "B, of the process with the highest peak, estimated"
+				: "B, of the process with the highest peak",
 	     basis},
 	    {"memory.heap_peak_at_s", seconds(why, heap.peak_ns > start_ns ? heap.peak_ns - start_ns : 0), "s", basis},
 	    {"memory.heap_allocations", count_or(why, heap.begins), heap.mean_b ? "estimated" : "", basis},
 	    {"memory.heap_allocated_b", bytes_or(&heap, heap.begun_b, heap.begun_variance), bytes, basis},
 	    {"memory.heap_left_b", bytes_or(&heap, heap.left_b, heap.left_variance), bytes, basis},
-	    {"memory.heap_largest_b", count_or(why, heap.largest_b), heap.mean_b ? "B, of the sampled" : "B", NULL},
+	    {"memory.heap_largest_b", count_or(why, heap.largest_b), heap.mean_b ? "B, among sampled blocks" : "B",
+	     NULL},
 	};
 	int rc = 0;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows && rc == 0; i++)
@@ -263,7 +264,7 @@ const struct sonde_pass sonde_pass_summary = {
 /* Only the notes, without the section, for reports without a summary. Not in the registry. */
 const struct sonde_pass sonde_pass_heading = {
     .name = "heading",
-    .title = "the same, as notes",
+    .title = "what was recorded, lost and not measured, as notes",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .begin = sonde_samples_begin,
     .feed = sonde_samples_feed,

@@ -265,7 +265,7 @@ static int note_seen(const struct sonde_io_seen *seen, struct sonde_report *repo
 					 loading ? ": the rest is small enough to be program loading" : "");
 	return sonde_report_note(
 	    report, section, 1,
-	    "%.1f %% of %.3f MB of system calls were seen: of %llu process%s less than %.0f %% (section io-seen)",
+	    "%.1f %% of %.3f MB of system calls were seen; for %llu process%s, less than %.0f %% (section io-seen)",
 	    100 * sonde_io_seen_share(&all), (double)bytes / 1e6, (unsigned long long)short_of,
 	    sonde_word(short_of, "", "es"), 100 * SONDE_IO_SEEN_SHARE);
 }

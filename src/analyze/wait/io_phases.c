@@ -150,10 +150,9 @@ static int note_process(const struct phases *phases, const struct sonde_io_phase
 	}
 	if (!process || phases_s < CONSIDERABLE * run_s)
 		return 0;
-	const char *alone = known
-				? sonde_report_text(report, "; for %.3f s (%.1f %% of the run) nothing else of it ran",
-						    alone_s, 100 * sonde_stats_share(alone_s, run_s))
-				: "";
+	const char *alone = known ? sonde_report_text(report, "; for %.3f s (%.1f %% of the run) no other thread ran",
+						      alone_s, 100 * sonde_stats_share(alone_s, run_s))
+				  : "";
 	if (!alone)
 		return sonde_error(ENOMEM, "out of memory for a note");
 	return sonde_report_note(report, section, 0,
@@ -197,7 +196,7 @@ static int phases_finish(void *state, struct sonde_report *report)
 		 : count < 0
 		     ? sonde_error(ENOMEM, "out of memory for phases")
 		     : sonde_pass_nothing(&phases->sums->options, report, "io-phases", TITLE,
-					  "no phase of mainly reading files: record them with sonde record --io");
+					  "no phase that mainly reads files: record them with sonde record --io");
 	free(all);
 	return rc;
 }
@@ -206,8 +205,8 @@ const struct sonde_pass sonde_pass_io_phases = {
     .name = "io-phases",
     .needs = SONDE_NEEDS(FILES),
     .has = sonde_has_waits,
-    .nothing = "no phase of mainly reading files",
-    .title = "phases in which files are mainly read: how data is loaded",
+    .nothing = "no phase that mainly reads files",
+    .title = "phases that mainly read files: loading of data",
     .types = 1u << SONDE_CHUNK_WAITS,
     .standard = 1,
     .begin = phases_begin,

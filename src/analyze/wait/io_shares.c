@@ -94,7 +94,7 @@ static const char *missing_of(const struct shares *shares, uint32_t id)
 	if (!sonde_io_seen_is_short(&shares->seen, id))
 		return "";
 	if (!process->calls)
-		return "all of it: a static program?";
+		return "all calls: a static program?";
 	if (lost_of(shares->seen.session, id))
 		return "lost calls";
 	return "raw system calls";

@@ -89,7 +89,8 @@ static int kinds_finish(void *state, struct sonde_report *report)
 	rc = rc ? rc : sonde_durations_note(fewest, report, section);
 	if (!rc && (sums->options.selection.from_ns || sums->options.selection.to_ns))
 		rc = sonde_report_note(report, section, 0,
-				       "time is within the selection; the rest covers whole calls that started in it");
+				       "times lie within the selection; other columns cover whole calls that started "
+				       "in it");
 	rc = rc ? rc : sonde_wait_losses_note(sums, report, section);
 	return rc ? rc : sonde_waits_sampled_kinds(sums, report);
 }

@@ -155,12 +155,10 @@ static int notes_add(const struct sonde_wait_sums *sums, const struct lock *lock
 		shared += is_held(&locks[i]) && is_shared(&locks[i]);
 		unexplained += is_held(&locks[i]) && !is_explained(&locks[i]);
 	}
-	int rc =
-	    !shared
-		? 0
-		: sonde_report_note(
-		      report, section, 0,
-		      "readers share a lock: it is held from the first in to the last out, whose function is shown");
+	int rc = !shared ? 0
+			 : sonde_report_note(report, section, 0,
+					     "shared by readers: held from the first in to the last out; the function "
+					     "shown is the last one's");
 	if (rc || !unexplained || sums->options.selection.thread)
 		return rc;
 	return sonde_report_note(report, section, 0,

@@ -43,7 +43,7 @@ const char *sonde_thread_facts_why_none(const struct sonde_states *states, const
 	const char *missing = sonde_pass_missing(session, SONDE_NEEDS(SWITCHES) | SONDE_NEEDS(READINGS), report);
 	if (missing)
 		return missing;
-	return is_known ? "it was never switched out, and not read"
+	return is_known ? "it was never switched out, and its counters were not read"
 			: "the recording has neither context switches nor scheduler counters";
 }
 
@@ -71,7 +71,7 @@ static int note_waiting(const struct sonde_thread_facts *facts, struct sonde_rep
 		return 0;
 	char where[64] = "";
 	if (cpus > 0 && isfinite(cpus))
-		snprintf(where, sizeof where, limited ? ": the run may use %.3g" : ": the machine has %.3g", cpus);
+		snprintf(where, sizeof where, limited ? " (usable CPUs: %.3g)" : " (CPUs of the machine: %.3g)", cpus);
 	int rc =
 	    sonde_report_note(report, section, 0, "%zu thread%s wait%s %.0f %% of %s time for a CPU%s", count,
 			      sonde_plural(count), count == 1 ? "s" : "",

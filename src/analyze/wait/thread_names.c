@@ -111,10 +111,12 @@ static int row_add(const struct sonde_thread_facts *facts, const struct group *g
 			     : sonde_cell_absent(why);
 	row[CPU_NS] = sum->by ? sonde_cell_int(sum->on_cpu_ns) : sonde_cell_absent(why);
 	row[LIFE_NS] = sonde_cell_int(sum->life_ns);
-	row[VOLUNTARY] =
-	    sum->counts_switches ? sonde_cell_int(sum->voluntary) : sonde_cell_absent("not of all of them");
-	row[INVOLUNTARY] =
-	    sum->counts_switches ? sonde_cell_int(sum->involuntary) : sonde_cell_absent("not of all of them");
+	row[VOLUNTARY] = sum->counts_switches ? sonde_cell_int(sum->voluntary)
+					      : sonde_cell_absent("not known for all of these "
+								  "threads");
+	row[INVOLUNTARY] = sum->counts_switches ? sonde_cell_int(sum->involuntary)
+						: sonde_cell_absent("not known for all of these "
+								    "threads");
 	row[THREADS] = sonde_cell_int(group->threads);
 	row[NAME] = sonde_cell_text(name);
 	row[PROCESS] = sonde_cell_text(process ? process->name : "");

@@ -45,7 +45,7 @@ static void row_fill(struct sonde_cell *row, const struct sonde_flop_zone *zone,
 	row[BYTES_RATE] = rate(zone->bytes, zone->total_ns);
 	row[INTENSITY] = zone->flop > 0 && zone->bytes > 0 ? sonde_cell_real(zone->flop / zone->bytes, 0)
 							   : sonde_cell_absent("FLOP and bytes are not both known");
-	row[MEDIAN] = row[SIZE] = row[SIZE_SHARE] = sonde_cell_absent("of single zones");
+	row[MEDIAN] = row[SIZE] = row[SIZE_SHARE] = sonde_cell_absent("only single zones have one");
 }
 
 static int compare_sizes(const void *left, const void *right)

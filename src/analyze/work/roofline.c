@@ -158,7 +158,7 @@ static struct sonde_cell bound_cell(const struct sonde_roofline_work *work, cons
 	case SONDE_ROOFLINE_MEMORY:
 		return sonde_cell_label(sonde_roof_level_name(place->level), (int)place->level);
 	case SONDE_ROOFLINE_ABOVE:
-		return sonde_cell_text("above all");
+		return sonde_cell_text("above every ceiling");
 	default:
 		return sonde_cell_absent(work->flop > 0 ? "no bytes were reported" : "no FLOP were reported");
 	}
@@ -243,7 +243,8 @@ static int notes_add(struct roofline *roofline, const struct reported *reported)
 	rc = rc ? rc
 		: sonde_report_note(
 		      report, section, 0,
-		      "bound: the ceiling above it; a small share of it points to latency, dependencies or waiting");
+		      "bound: the ceiling above; a small share of that ceiling suggests latency, dependencies or "
+		      "waiting");
 	if (!rc && reported->models)
 		rc = sonde_report_note(
 		    report, section, 0,

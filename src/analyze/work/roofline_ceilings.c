@@ -140,7 +140,7 @@ static int notes_add(const struct sonde_roof *roof, struct sonde_report *report,
 				   roof->cpus == 1 ? "" : "s", (unsigned long long)roof->threads, date);
 	rc = rc ? rc
 		: sonde_report_note(report, section, 0,
-				    "the best of several runs; spread: how far the median stayed below");
+				    "the best of several runs; spread: how far the median run was below it");
 	rc = rc ? rc
 		: sonde_report_note(report, section, 0,
 				    "bytes named by loads and stores: copy 2, triad 3 per byte of an array; "

@@ -223,7 +223,7 @@ static int gauge_add(const struct counters *counters, const struct sonde_mark *m
 	row[VALUE] = sonde_cell_real(marks[count - 1].value, 0);
 	row[MIN] = sonde_cell_real(min, 0);
 	row[MAX] = sonde_cell_real(max, 0);
-	row[MEAN] = whole_ns ? sonde_cell_real(sum / (double)whole_ns, 0) : sonde_cell_absent("held for no time");
+	row[MEAN] = whole_ns ? sonde_cell_real(sum / (double)whole_ns, 0) : sonde_cell_absent("no value lasted");
 	row[UPDATES] = sonde_cell_int(count);
 	return 0;
 }
@@ -264,7 +264,7 @@ static int counters_finish(void *state, struct sonde_report *report)
 	if (rc == 0 && (is_selected(counters) || counters->window.held))
 		rc = sonde_report_note(report, section, 0, "counters per s: the sum ÷ %.3f s of %s%s",
 				       sonde_window_s(&counters->window), counters->window.what,
-				       is_selected(counters) ? "; their values: the sum within it" : "");
+				       is_selected(counters) ? "; their values: the sum within that time" : "");
 	if (rc == 0 && counters->gauges->count)
 		rc = sonde_report_note(report, section, 0, "mean of a gauge: weighted by time");
 	return rc;

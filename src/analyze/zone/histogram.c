@@ -283,9 +283,9 @@ static int bars_add(const struct histogram *histogram, struct sonde_report *repo
 		rc = row_add(histogram, report, section, at, at ? step : 1, &below);
 	if (rc)
 		return rc;
-	return step <= FINEST ? sonde_report_note(report, section, 0, "%zu bar%s to a doubling", FINEST / step,
+	return step <= FINEST ? sonde_report_note(report, section, 0, "%zu bar%s per doubling", FINEST / step,
 						  sonde_plural(FINEST / step))
-			      : sonde_report_note(report, section, 0, "%zu doublings to a bar", step / FINEST);
+			      : sonde_report_note(report, section, 0, "%zu doublings per bar", step / FINEST);
 }
 
 static int histogram_finish(void *state, struct sonde_report *report)

@@ -145,7 +145,7 @@ static void stationary_cells(const struct sums *sums, struct sonde_cell *row)
 					    [SONDE_STATIONARITY_JUMPS] = "jumps"};
 	if (!sums->looked_at) {
 		row[STATIONARITY] = row[WARM_UP] = row[STATIONARY_MEAN] = row[DRIFT] =
-		    sonde_cell_absent("too few: needs 21 marks in one thread");
+		    sonde_cell_absent("too few: 21 marks in one thread are needed");
 		return;
 	}
 	row[STATIONARITY] = sonde_cell_text(words[sums->verdict]);
@@ -172,7 +172,7 @@ static int row_add(const struct sonde_annotations *marks, uint32_t id, const str
 	row[ITEMS] = sonde_cell_real(sums->items, 0);
 	if (!sums->intervals.count) {
 		row[MEAN] = row[STD] = row[MIN] = row[MAX] = row[RATE] = row[ITEM_RATE] =
-		    sonde_cell_absent("needs two marks in one thread");
+		    sonde_cell_absent("two marks in one thread are needed");
 		stationary_cells(sums, row);
 		return 0;
 	}

@@ -343,7 +343,7 @@ static int notes_add(const struct phases *phases, uint32_t thread, uint64_t span
 				   100 * sonde_stats_share((double)lane->ns, (double)span_ns));
 	if (!rc && phases->orphans)
 		rc = sonde_report_note(report, section, 1,
-				       "what lies in %llu zone%s is unknown: the end of some could not be read",
+				       "the contents of %llu zone%s are unknown: some zone ends could not be read",
 				       (unsigned long long)phases->orphans, sonde_plural(phases->orphans));
 	if (rc || !others)
 		return rc;

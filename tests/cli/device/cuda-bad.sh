@@ -48,7 +48,7 @@ for profiler in cuda_profiler cuda_profiler_now; do # slots that are read when c
 			equal "$(head -n 1 <<<"$out")" "$session"
 			equal "$(kernels)" "$once"
 			equal "$(lost "taken by another profiler: $profiler.so \(from [0-9]+\.[0-9]+ s on\)")" 1
-			matches "$(cat report)" 'from [0-9.]+ s on another profiler traced a process.s GPUs: shares of time are too low'
+			matches "$(cat report)" 'from [0-9.]+ s on, another profiler traced the GPUs of a process: shares of time are too low'
 			# CUPTI is restored before anything else is requested
 			sed -n '/^unsubscribe/q;p' calls >ours
 			equal "$(grep '^disable' ours | sort -n -k 2 | paste -sd ' ')" "$(grep '^enable' ours | sed s/en/dis/ | sort -n -k 2 | paste -sd ' ')"

@@ -211,7 +211,7 @@ static void a_counter_that_stands_still_is_no_measurement(void **state)
 	struct sections sections = sections_of(path, "energy", NULL);
 	const struct sonde_section *energy = sections_get(&sections, "energy");
 	assert_int_equal(energy->table.row_count, 0);
-	assert_true(sections_noted(energy->notes, "stand still"));
+	assert_true(sections_noted(energy->notes, "do not advance"));
 	sections_free(&sections);
 }
 

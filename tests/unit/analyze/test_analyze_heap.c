@@ -234,7 +234,7 @@ static void threads_own_what_they_allocate(void **state)
 	t = sections_get(&s, "heap"); /* the peak of its own blocks is 350 */
 	assert_int_equal(of(t, "main", "peak_b"), 350);
 	assert_int_equal(of(t, "main", "left_b"), 50);
-	assert_true(sections_noted(t->notes, "blocks that worker allocated, whoever freed them"));
+	assert_true(sections_noted(t->notes, "blocks allocated by worker, freed by any thread"));
 	t = sections_get(&s, "timeline");
 	uint64_t most = 0;
 	for (size_t i = 0; i < t->table.row_count; i++) {

@@ -204,7 +204,7 @@ static void shares(void **state)
 	struct sections s = sections_of(path, "io io-seen", NULL);
 	const struct sonde_section *t = sections_get(&s, "io");
 	assert_true(sections_noted(t->notes, "77.8 % of 4.500 MB")); /* 3.5 MB */
-	assert_true(sections_noted(t->notes, "of 1 process less than 95 %"));
+	assert_true(sections_noted(t->notes, "for 1 process, less than 95 %"));
 	assert_true(sections_noted(t->notes, "reads of mapped files (1 time)"));
 	assert_true(sections_noted(t->notes, "2 calls on an unknown file"));
 	assert_true(sections_noted(t->notes, "1 closed unused"));
@@ -213,7 +213,7 @@ static void shares(void **state)
 	assert_int_equal(t->table.row_count, 1);
 	assert_int_equal(sections_int(t, "process", "static", "read_b"), 1000000);
 	assert_near(sections_real(t, "process", "static", "share_seen"), 0, 1e-9);
-	assert_string_equal(sections_cell(t, row_of(t, 0), "missing")->text, "all of it: a static program?");
+	assert_string_equal(sections_cell(t, row_of(t, 0), "missing")->text, "all calls: a static program?");
 	sections_free(&s);
 	struct sonde_pass_options requested = {.requested = 1};
 	s = sections_of(path, "io-seen", &requested);

@@ -90,7 +90,7 @@ static void classes_and_places(void **state)
 	assert_near(sections_cell(t, row_of(t, "unreachable", "loses"), "share")->real, 1000.0 / 1600, 1e-12);
 	assert_true(sections_noted(t->notes, "1.00 kB leaked in 10 blocks (unreachable at exit)"));
 	assert_true(sections_noted(t->notes, "still reachable; destructors of libraries may free some"));
-	assert_true(sections_noted(t->notes, "62.5 % of all that was allocated"));
+	assert_true(sections_noted(t->notes, "62.5 % of all allocated bytes"));
 	assert_true(sections_noted(t->notes, "1 unreachable block (300 B) suppressed"));
 	assert_true(sections_noted(t->notes, "prog (100): it was dark"));
 	sections_free(&s);

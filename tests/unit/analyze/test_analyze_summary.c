@@ -296,8 +296,8 @@ static void a_heap_without_blocks_has_its_own_reason(void **state)
 		unsigned state;
 		const char *detail, *why;
 	} cases[] = {
-	    {SONDE_SOURCE_ON, "", "no block of it was sampled"},
-	    {SONDE_SOURCE_LIMITED, "sampled", "no block of it was sampled"},
+	    {SONDE_SOURCE_ON, "", "no block was sampled"},
+	    {SONDE_SOURCE_LIMITED, "sampled", "no block was sampled"},
 	    {SONDE_SOURCE_UNAVAILABLE, "a static program", "a static program"},
 	    {SONDE_SOURCE_OFF, "", "not recorded: sonde record --heap"},
 	};

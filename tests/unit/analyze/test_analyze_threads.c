@@ -353,7 +353,7 @@ static void the_most_telling_fact(void **state)
 	struct sections s = threads_of(NULL);
 	assert_states(&s, "worker", 50, 50, 0, 0);
 	assert_true(sections_noted(sections_get(&s, "threads")->notes,
-				   "2 threads wait 50 % of their time for a CPU: the run may use 1"));
+				   "2 threads wait 50 % of their time for a CPU (usable CPUs: 1)"));
 	sections_free(&s);
 	/* One of three threads does all the work. */
 	pair_open(&r);

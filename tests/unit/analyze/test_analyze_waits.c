@@ -180,7 +180,7 @@ static void parts(void **state)
 	assert_int_equal(sections_int(t, "kind", "held", "total_ns"), 30 * MS);
 	row = sections_row(t, "kind", "held");
 	assert_int_equal(sections_cell(t, row, "max_ns")->kind, SONDE_CELL_ABSENT);
-	assert_true(sections_noted(t->notes, "time is within the selection"));
+	assert_true(sections_noted(t->notes, "times lie within the selection"));
 	sections_free(&s);
 	const uint8_t only[] = {0, 0, 0, 1};
 	struct sonde_pass_options third = {.selection.thread = only, .thread_is = "thread consumer"};
@@ -236,7 +236,7 @@ static void unexplained(void **state)
 	assert_int_equal(sections_cell(t, row, "held_in")->kind, SONDE_CELL_ABSENT);
 	assert_true(sections_noted(t->notes, "for 1 lock, recorded holds explain less than half"));
 	assert_true(sections_noted(t->notes, "from the first contention on"));
-	assert_true(sections_noted(t->notes, "readers share a lock"));
+	assert_true(sections_noted(t->notes, "shared by readers: held"));
 	row = sections_row(t, "lock", "queue_mutex");
 	assert_string_equal(sections_cell(t, row, "held_in")->text, "main (main.c:10)");
 	sections_free(&s);

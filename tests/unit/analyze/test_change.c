@@ -229,7 +229,7 @@ static void an_inconclusive_verdict_has_its_reason(void **state)
 	     "the interval of the ratio, 0.97 to 1.05, includes 1: more runs would narrow it"},
 	    {{8, 8, 0, -2, -7.5, 0.5, 0.09},
 	     "the interval of the difference, -7.5 to 0.5, includes 0: more runs would narrow it"},
-	    {{5, 5, 1, 1.5, 1.2, 1.9, 0.024}, "p = 0.024, and a verdict needs p < 0.01: more runs would make it surer"},
+	    {{5, 5, 1, 1.5, 1.2, 1.9, 0.024}, "p = 0.024, but a verdict needs p < 0.01: more runs may lower p"},
 	    {{30, 30, 1, 1.009, 1.004, 1.014, 0.001},
 	     "the interval of the ratio, 1.004 to 1.014, is partly within the margin: more runs would narrow it"},
 	    {{2, 3, 1, 1.5, 0, INFINITY, 1}, "2 and 3 runs are too few for an interval: more would give one"},

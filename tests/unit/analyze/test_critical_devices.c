@@ -178,7 +178,7 @@ static void a_queue_in_order(void **state)
 	assert_string_equal(sonde_report_cell_text(t, 2, "kind"), "copy");
 	assert_string_equal(sonde_report_cell_text(t, 2, "state"), "device");
 	assert_string_equal(sonde_report_cell_text(t, 2, "thread"), "compute on Own toy 0");
-	assert_absent(t, 2, "tid", "a GPU's");
+	assert_absent(t, 2, "tid", "belongs to a GPU");
 	sections_free(&s);
 }
 

@@ -29,7 +29,7 @@ static void functions_have_shares_by_cpu_time(void **state)
 	assert_near(sections_real(functions, "function", "inner", "self_j"), 10, UJ);
 	assert_near(sections_real(functions, "function", "outer", "self_j"), 5, UJ);
 	assert_near(sections_real(functions, "function", "outer", "total_j"), 15.5, UJ);
-	assert_true(sections_noted(functions->notes, "shares of estimated: 10 J"));
+	assert_true(sections_noted(functions->notes, "estimated: 10 J"));
 	assert_true(sections_noted(functions->notes, "1 function with less than 100 ms of CPU time is too short"));
 	sections_free(&sections);
 }
@@ -92,7 +92,7 @@ static void zones_have_shares_by_cpu_time_sampled_in_them(void **state)
 	assert_near(sections_real(zones, "zone", "outer", "total_per_call_j"), 5.55, UJ);
 	assert_int_equal(sections_int(zones, "zone", "outer", "total_cpu_ns"), 1110 * MS);
 	assert_int_equal(zones->table.columns[0].basis, SONDE_BASIS_ESTIMATED);
-	assert_true(sections_noted(zones->notes, "shares of estimated: 10 J per second of CPU time"));
+	assert_true(sections_noted(zones->notes, "estimated: 10 J per second of CPU time"));
 	assert_true(sections_noted(zones->notes, "1 zone with less than 100 ms of CPU time is too short"));
 	assert_true(sections_noted(zones->notes, "1.210 s of 1.310 s of sampled CPU time was in zones"));
 	assert_true(sections_noted(zones->notes, "0.250 s more of unsampled CPU time are in no zone"));
@@ -183,7 +183,7 @@ static void shares_of_a_model_are_called_modelled(void **state)
 		for (size_t c = 0; c < section->table.column_count; c++)
 			if (section->table.columns[c].unit == SONDE_UNIT_JOULES)
 				assert_int_equal(section->table.columns[c].basis, SONDE_BASIS_MODELLED);
-		assert_true(sections_noted(section->notes, "shares of modelled, not measured: 4 J"));
+		assert_true(sections_noted(section->notes, "modelled, not measured: 4 J"));
 	}
 	sections_free(&sections);
 }

@@ -211,7 +211,7 @@ static void parts_that_cannot_be_read_are_said(void **state)
 		struct sections s = sections_of(PATH, "phases", NULL);
 		const struct sonde_section *t = sections_get(&s, "phases");
 		assert_int_equal(sum_of(t), STEPS * 10 * MS);
-		int is_said = sections_noted(t->notes, "what lies in 1 zone is unknown");
+		int is_said = sections_noted(t->notes, "the contents of 1 zone are unknown");
 		said += (size_t)is_said;
 		const struct sonde_cell *load = sections_row(t, "phase", "load");
 		if (load) { /* all steps except the one without an end, and the one reported as unknown */

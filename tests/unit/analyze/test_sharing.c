@@ -262,7 +262,7 @@ static void writing_at_once_is_suspected(void **state)
 	assert_true(read.sharing == &read.found.rows[0]); /* before hot-function */
 	assert_string_equal(read.sharing->subject, "count");
 	assert_non_null(strstr(read.sharing->evidence,
-			       "2 threads spend 100 % of their CPU time (0.400 s) in it, at the same time"));
+			       "2 threads spend 100 % of their CPU time (0.400 s) in this function at the same time"));
 	assert_non_null(strstr(read.sharing->evidence, "100 % of those samples are at one instruction"));
 	assert_non_null(strstr(read.sharing->evidence, "not measured"));
 	assert_int_equal(sonde_finding_severity(read.sharing), SONDE_SEVERITY_MEDIUM);

@@ -65,7 +65,7 @@ static void what_is_not_known_is_absent_with_why(void **state)
 	assert_non_null(strstr(sonde_device_roof_flops(&flops, NULL, &device, SONDE_DEVICE_TENSOR_FP16), "no tensor"));
 	device.capability = 89;
 	assert_non_null(strstr(sonde_device_roof_flops(&flops, NULL, &device, SONDE_DEVICE_TENSOR_FP16),
-			       "it differs between GPUs"));
+			       "the number of lanes differs between GPUs"));
 	device.clock_mhz = 0;
 	assert_non_null(strstr(sonde_device_roof_flops(&flops, NULL, &device, SONDE_DEVICE_FP32), "clock"));
 	assert_near(flops, -1, 0);

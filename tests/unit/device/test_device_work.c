@@ -86,7 +86,7 @@ static void devices_of_a_part_of_the_time(void **state)
 	assert_near(cell_real(t, 0, "busy_share"), 0.3, 1e-9);
 	assert_int_equal(cell_int(t, 1, "kernel_ns"), 0);
 	assert_absent(t, 1, "concurrency", "it was idle");
-	assert_true(sections_noted(t->notes, "only what thread 101 submitted"));
+	assert_true(sections_noted(t->notes, "only GPU work submitted by thread 101"));
 	sections_free(&s);
 }
 
@@ -204,7 +204,7 @@ static void calls_of_the_host_by_name(void **state)
 	assert_int_equal(cell_int(t, 1, "calls"), 2);
 	assert_int_equal(cell_int(t, 1, "mean_ns"), 2 * MS);
 	assert_int_equal(cell_int(t, 1, "max_ns"), 3 * MS);
-	assert_absent(t, 1, "size_b", "not about bytes");
+	assert_absent(t, 1, "size_b", "it has no size");
 	sections_free(&s);
 }
 

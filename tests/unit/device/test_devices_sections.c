@@ -68,8 +68,8 @@ static void an_activity_is_cut_by_the_window(void **state)
 	row_is(kernels, 0, "a", "Own second 1", 1, 35);
 	row_is(kernels, 1, "a", "Own first 0", 2, 21);
 	row_is(kernels, 2, "b", "Own first 0", 1, 15);
-	assert_absent(kernels, 0, "mean_ns", "none lies wholly");
-	assert_absent(kernels, 2, "max_ns", "none lies wholly");
+	assert_absent(kernels, 0, "mean_ns", "no launch lies wholly");
+	assert_absent(kernels, 2, "max_ns", "no launch lies wholly");
 	assert_int_equal(cell_int(kernels, 1, "mean_ns"), 6 * MS);
 	assert_near(cell_real(kernels, 0, "share"), 35.0 / 71, 1e-9);
 	sections_free(&s);

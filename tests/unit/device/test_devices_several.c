@@ -91,7 +91,7 @@ static void peers_are_cut_by_the_window(void **state)
 	assert_int_equal(cell_int(peers, 0, "copies"), 2);
 	assert_int_equal(cell_int(peers, 0, "busy_ns"), 10 * MS);
 	assert_near(cell_real(peers, 0, "busy_share"), 10.0 / 15, 1e-9);
-	assert_absent(peers, 0, "b_per_s", "none lies wholly");
+	assert_absent(peers, 0, "b_per_s", "no copy lies wholly");
 	sections_free(&s);
 }
 

@@ -117,7 +117,7 @@ static void calls_are_those_of_the_functions_that_made_them(void **state)
 	assert_string_equal(sonde_report_cell_text(t, 1, "launched_in"),
 			    "b"); /* beneath what is linked into the program */
 	assert_int_equal(cell_int(t, 1, "total_ns"), 5 * MS);
-	assert_absent(t, 2, "launched_in", "does not lead out of the driver");
+	assert_absent(t, 2, "launched_in", "all frames of its stack are in the driver");
 	assert_int_equal(cell_int(t, 2, "total_ns"), 4 * MS);
 	assert_absent(t, 3, "launched_in", "no stack of its call");
 	assert_int_equal(cell_int(t, 3, "total_ns"), 3 * MS);

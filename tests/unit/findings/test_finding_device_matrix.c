@@ -124,18 +124,18 @@ static void devices_with_matrix_units(void **state)
 		const char *evidence;
 	} cases[] = {
 	    {"GTX 1080", 61, -1, ""},
-	    {"V100", 70, 525, "8 times as much per clock in FP16 (it has no TF32)"},
-	    {"Xavier", 72, 0, "their gain for its compute capability is unknown"},
-	    {"Tesla T4", 75, 0, "their gain for its compute capability is unknown"},
-	    {"GeForce RTX 2080 Ti", 75, 0, "their gain for its compute capability is unknown"},
+	    {"V100", 70, 525, "8 times as many dense FLOP per clock in FP16 (the GPU has no TF32)"},
+	    {"Xavier", 72, 0, "the gain from matrix units is unknown for this compute capability"},
+	    {"Tesla T4", 75, 0, "the gain from matrix units is unknown for this compute capability"},
+	    {"GeForce RTX 2080 Ti", 75, 0, "the gain from matrix units is unknown for this compute capability"},
 	    {"GeForce GTX 1660", 75, -1, ""},
 	    {"NVIDIA T400", 75, -1, ""},
-	    {"A100", 80, 525, "8 times as much per clock in TF32, dense"},
-	    {"GeForce RTX 3090", 86, 0, "their gain for its compute capability is unknown"},
-	    {"L4", 89, 0, "their gain for its compute capability is unknown"},
-	    {"H100", 90, 525, "8 times as much per clock in TF32, dense"},
-	    {"B200", 100, 0, "their gain for its compute capability is unknown"},
-	    {"later", 999, 0, "their gain for its compute capability is unknown"},
+	    {"A100", 80, 525, "8 times as many dense FLOP per clock in TF32"},
+	    {"GeForce RTX 3090", 86, 0, "the gain from matrix units is unknown for this compute capability"},
+	    {"L4", 89, 0, "the gain from matrix units is unknown for this compute capability"},
+	    {"H100", 90, 525, "8 times as many dense FLOP per clock in TF32"},
+	    {"B200", 100, 0, "the gain from matrix units is unknown for this compute capability"},
+	    {"later", 999, 0, "the gain from matrix units is unknown for this compute capability"},
 	    {"not told", 0, -1, ""},
 	};
 	(void)state;
@@ -172,7 +172,7 @@ static void little_time_is_not_worth_it(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct recording r;
 		one_kernel(&r, SGEMM, cases[i].ms);
-		expect(&r, cases[i].saves_ms, "without another kernel");
+		expect(&r, cases[i].saves_ms, "with no other kernel running");
 	}
 }
 

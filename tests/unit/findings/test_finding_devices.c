@@ -413,7 +413,7 @@ static void full_memory_by_the_driver(void **state)
 		if (full) {
 			assert_string_equal(full->subject, "GPU 0 G1");
 			assert_non_null(
-			    strstr(full->evidence, "95.0 % of its 0.1 GB used by all programs, by the driver"));
+			    strstr(full->evidence, "95.0 % of its 0.1 GB (used by all programs; driver's figure)"));
 		}
 		forget(&evaluated);
 	}
