@@ -140,7 +140,7 @@ static int no_memory(struct sonde_chrome *chrome)
 
 static int too_many(struct sonde_chrome *chrome, const char *what)
 {
-	chrome->error = sonde_error(EFBIG, "%s is too big: a profile of more than 4 million %s in one event",
+	chrome->error = sonde_error(EFBIG, "%s is too big: one event holds a profile of more than 4 million %s",
 				    sonde_input_name(chrome->job->input), what);
 	return 0;
 }

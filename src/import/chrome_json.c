@@ -420,7 +420,7 @@ static int all_read(struct json *json, yajl_handle handle, uint8_t *bytes)
 			return damaged(json, handle, at_b + skip_b, bytes + skip_b, (size_t)got_b - skip_b);
 		if (json->silent_b > SILENT_MAX_B)
 			return sonde_error(EFBIG,
-					   "%s is too big: at byte %llu is a text, or white space, of more than 16 MB",
+					   "%s is too big: the text or white space at byte %llu is longer than 16 MB",
 					   sonde_input_name(input), (unsigned long long)at_b);
 		at_b += (uint64_t)got_b;
 	}

@@ -7,8 +7,8 @@
 static int run(struct sonde_import_job *job)
 {
 	return sonde_error(ENOSYS,
-			   "%s is trace events in JSON, which this build of sonde cannot read: it was built without "
-			   "yajl (libyajl-dev)",
+			   "%s holds trace events in JSON; this build of sonde cannot read them: it lacks yajl "
+			   "(libyajl-dev)",
 			   sonde_input_name(job->input));
 }
 

@@ -102,7 +102,8 @@ static int run_write(struct sonde_chrome_spill *spill)
 		if (wrote_b < 0 && errno == EINTR)
 			continue;
 		if (wrote_b <= 0)
-			return sonde_error(errno ? errno : EIO, "a temporary file for events: %s", strerror(errno));
+			return sonde_error(errno ? errno : EIO, "cannot write a temporary file for events: %s",
+					   strerror(errno));
 		from += wrote_b;
 		left_b -= (size_t)wrote_b;
 	}
@@ -132,7 +133,7 @@ static int ahead_read(struct sonde_chrome_spill *spill, struct run *run)
 	if (!count)
 		return 0;
 	if (pread(spill->fd, run->rows, size_b, (off_t)(run->at * sizeof *run->rows)) != (ssize_t)size_b)
-		return sonde_error(EIO, "a temporary file for events cannot be read again");
+		return sonde_error(EIO, "cannot read the temporary file for events again");
 	run->at += count;
 	run->count = count;
 	return 0;

@@ -386,7 +386,7 @@ static void notes_put(struct write *write)
 {
 	const struct sonde_chrome_counts *counts = &write->chrome->counts;
 	char clipped[128];
-	snprintf(clipped, sizeof clipped, "slices end up to %llu ns after the one around them: cut to fit",
+	snprintf(clipped, sizeof clipped, "slices that end up to %llu ns after their parent: cut to fit",
 		 (unsigned long long)write->resolution_ns);
 	const struct sonde_out_count notes[] = {
 	    {counts->flows, "flow arrows left out: recordings have no flows"},
@@ -394,7 +394,7 @@ static void notes_put(struct write *write)
 	    {counts->unknown, "events of unknown phases left out"},
 	    {counts->timeless, "events with a missing or impossible time left out"},
 	    {counts->unopened, "ends without a start left out"},
-	    {counts->unclosed, "slices without an end: they last to the end of the file"},
+	    {counts->unclosed, "slices without an end: extended to the end of the file"},
 	    {counts->endless, "complete events without a duration: taken as 0 ns"},
 	    {counts->unordered, "starts or ends out of order: taken in the order of the file"},
 	    {counts->overlaps, "slices that overlap others of their thread: shown as spans, not zones"},
@@ -404,11 +404,12 @@ static void notes_put(struct write *write)
 	    {counts->long_args, "texts of arguments cut at 1 KB"},
 	    {counts->names, "names beyond the first million are merged"},
 	    {counts->idle, "samples of V8 in (idle) left out"},
-	    {counts->samples, "V8 samples: wall time, called CPU time here"},
+	    {counts->samples, "V8 samples: wall time, shown as CPU time"},
 	};
 	if (write->chrome->is_cut || sonde_input_is_cut(write->job->input))
 		sonde_out_note(write->job,
-			       "the file has no end (still being written, or killed): all whole events were taken");
+			       "the end of the file is missing (still being written, or cut off): all complete events "
+			       "were imported");
 	sonde_out_note_counts(write->job, notes, sizeof notes / sizeof *notes);
 }
 

@@ -88,8 +88,8 @@ static ssize_t whole_write(int fd, const uint8_t *from, size_t size_b, const cha
 	for (size_t done_b = 0; done_b < size_b;) {
 		ssize_t wrote_b = write(fd, from + done_b, size_b - done_b);
 		if (wrote_b < 0 && errno != EINTR)
-			return sonde_error(errno, "a temporary file in %s: %s", folder ? folder : "$TMPDIR or /tmp",
-					   strerror(errno));
+			return sonde_error(errno, "cannot write a temporary file in %s: %s",
+					   folder ? folder : "$TMPDIR or /tmp", strerror(errno));
 		done_b += wrote_b > 0 ? (size_t)wrote_b : 0;
 	}
 	return 0;

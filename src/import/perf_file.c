@@ -56,8 +56,8 @@ int sonde_perf_record(struct sonde_perf *perf, uint64_t offset, uint8_t *out)
 	struct perf_event_header head;
 	int rc = at_read(perf, offset, &head, sizeof head);
 	if (!rc && head.size < sizeof head)
-		rc = sonde_error(EBADMSG, "%s: a record of %u bytes at byte %llu", sonde_input_name(perf->job->input),
-				 head.size, (unsigned long long)offset);
+		rc = sonde_error(EBADMSG, "%s: impossible record of %u bytes at byte %llu",
+				 sonde_input_name(perf->job->input), head.size, (unsigned long long)offset);
 	rc = rc ? rc : at_read(perf, offset, out, head.size);
 	return rc ? rc : head.size;
 }

@@ -231,13 +231,14 @@ static void notes(struct sonde_perf_replay *replay)
 	    {perf->unknown, "invalid samples left out"},
 	    {replay->unmapped, "addresses outside all mappings"},
 	    {replay->maps_lost, "mappings left out: there are too many"},
-	    {replay->clamped, "samples with impossible periods: they count nothing"},
+	    {replay->clamped, "samples with impossible periods: not counted"},
 	    {replay->deep, "stacks cut at 4096 calls"},
 	    {replay->elves.guessed,
 	     "programs and libraries are missing here or have changed: their addresses have no names"},
 	};
 	if (perf->is_cut)
-		sonde_out_note(replay->job, "the file is cut off, or perf was killed: the whole records were taken");
+		sonde_out_note(replay->job, "the file is cut off, or perf was killed: all complete records were "
+					    "imported");
 	sonde_out_note_counts(replay->job, counts, sizeof counts / sizeof *counts);
 }
 

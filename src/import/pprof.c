@@ -379,7 +379,7 @@ static void facts_write(struct samples *samples)
 	if (samples->lost_labels)
 		sonde_out_note(job, "sample labels that name no process or thread are left out");
 	if (samples->merged_threads)
-		sonde_out_note(job, "threads beyond the first %d count as the first", THREADS_MAX);
+		sonde_out_note(job, "threads beyond the first %d are counted with the first thread", THREADS_MAX);
 }
 
 static int write_all(struct sonde_pprof *pprof, struct samples *samples)

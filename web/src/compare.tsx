@@ -112,7 +112,7 @@ function Iterations({ iterations }: { iterations: Table }) {
 
 function change(row: Row) {
 	const by = number(row, "share_change"), p = number(row, "p");
-	return by === null ? null : <> ({by > 0 ? "+" : ""}{figure("ratio", by, row.plus_minus?.["share_change"] ?? 0)}{p !== null && p < 0.01 ? ", more than chance" : ""})</>;
+	return by === null ? null : <> ({by > 0 ? "+" : ""}{figure("ratio", by, row.plus_minus?.["share_change"] ?? 0)}{p !== null && p < 0.01 ? ", significant" : ""})</>;
 }
 
 function Functions({ functions }: { functions: Table }) {

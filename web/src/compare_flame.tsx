@@ -96,7 +96,7 @@ function told(row: Row, relative: boolean): string {
 	const key = relative ? "share_change" : "change_s", half = row.plus_minus?.[key] ?? 0;
 	const of = (side: string) => relative ? figure("ratio", number(row, `${side}_share`)) : figure("ns", number(row, `${side}_ns`));
 	const by = number(row, key), words = relative ? figure("ratio", by, half) : figure("ns", by * 1e9, half * 1e9);
-	return `in A ${of("baseline")}, in B ${of("candidate")}: ${by > 0 ? "+" : ""}${words}${changeOf(row, key) === 0 ? ", may be chance" : ""}`;
+	return `in A ${of("baseline")}, in B ${of("candidate")}: ${by > 0 ? "+" : ""}${words}${changeOf(row, key) === 0 ? ", not significant" : ""}`;
 }
 
 /* --- the page ---------------------------------------------------------------------------------------------------------- */

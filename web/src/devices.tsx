@@ -82,7 +82,7 @@ function InstanceTable({ found, name }: { found: Instances; name: string }) {
 		<>
 			<p class="count" role="status" data-instances={rows.length}>
 				{figure("count", rows.length)} {rows.length === 1 ? "instance" : "instances"}{shown.omitted > 0 ? `, the earliest of ${figure("count", found.count ?? 0)}` : found.count === null ? ", the earliest" : ""}
-				{rows.length > 0 && <>: each is a link to where it is on the timeline; <a href={elsewhere(selection, "timeline", { search: only(name) })}>all of them on the timeline</a></>}.
+				{rows.length > 0 && <>, each with a link to its place on the timeline; <a href={elsewhere(selection, "timeline", { search: only(name) })}>show all of them on the timeline</a></>}.
 			</p>
 			{rows.length > 0 && <DataTable table={shown} drawn={{ most: 8, label: `Instances of ${clean(name)}`, render }} />}
 		</>

@@ -108,7 +108,7 @@ export function treeOf(report: Report): Tree | null {
 export function NoTree({ report }: { report: Report }) {
 	return (
 		<>
-			<p class="wait">There is no call tree for this.</p>
+			<p class="wait">There is no call tree for this selection and metric.</p>
 			<Notes notes={report.sections[0]?.notes ?? report.notes} />
 		</>
 	);
@@ -166,7 +166,7 @@ function Sandwich({ report }: { report: Report }) {
 			{both ? (
 				<>
 					<p class="lead" data-total={both.callees.nodes[0]!.total}>
-						<code>{clean(name)}</code>: {figure(tree.unit, both.callees.nodes[0]!.total)} of {tree.value}, {figure("ratio", both.callees.nodes[0]!.total / whole)} of all, {figure(tree.unit, both.callees.nodes[0]!.self)} of it in itself.
+						<code>{clean(name)}</code>: {figure(tree.unit, both.callees.nodes[0]!.total)} of {tree.value}, {figure("ratio", both.callees.nodes[0]!.total / whole)} of all, {figure(tree.unit, both.callees.nodes[0]!.self)} in the function itself.
 					</p>
 					<Tools />
 					<Half tree={both.callers} title="Callers" upside />
@@ -228,7 +228,7 @@ function Chart() {
 	return (
 		<>
 			<p class="lead" data-samples={stacks.count}>
-				Thread {of ? `${clean(of.name)} (${of.tid})` : thread}: {figure("count", stacks.count)} stacks from {figure("ns", from)} to {figure("ns", until)}. As wide as it took; where the thread had no CPU, nothing stands.
+				Thread {of ? `${clean(of.name)} (${of.tid})` : thread}: {figure("count", stacks.count)} stacks from {figure("ns", from)} to {figure("ns", until)}. Widths are CPU time; gaps are time without a CPU.
 			</p>
 			<Rest stacks={stacks} />
 			<Tools />

@@ -120,7 +120,7 @@ export function FlameCanvas({ tree, look, zoomed: wanted, onZoom, onName, laid, 
 			<div class="flame" ref={box} style={{ height: `min(${tall}px, max(260px, calc(100vh - 330px)))` }}
 				onScroll={(event) => setSize({ ...size, scroll: event.currentTarget.scrollTop })}>
 				<canvas ref={canvas} tabIndex={0} role="application" data-zoomed={nameOf(tree, zoomed)}
-					aria-label={`${label ?? `Flame graph of ${tree.value}`}: arrow keys walk from frame to frame, Enter zooms, Escape shows all. The same is there as a table.`}
+					aria-label={`${label ?? `Flame graph of ${tree.value}`}: arrow keys walk from frame to frame, Enter zooms, Escape shows all. The same data is available as a table.`}
 					onKeyDown={step} onBlur={() => focus(-1)}
 					onClick={(event) => {
 						const i = under(scene, look, event.offsetX, event.offsetY);

@@ -70,7 +70,7 @@ function LinesTable({ section }: { section: Table }) {
 					</>
 				);
 			})}
-			{section.omitted > 0 && <p class="count">{figure("count", section.omitted)} more lines in the recording.</p>}
+			{section.omitted > 0 && <p class="count">{figure("count", section.omitted)} more lines are in the recording.</p>}
 			<Notes notes={section.notes} />
 		</>
 	);
@@ -100,7 +100,7 @@ function InstructionsTable({ section }: { section: Table }) {
 					</tr>
 				))}
 			</Code>
-			{section.omitted > 0 && <p class="count">{figure("count", section.omitted)} more instructions of the function, further from its hottest.</p>}
+			{section.omitted > 0 && <p class="count">{figure("count", section.omitted)} more instructions of the function are not shown: they are farther from its hottest one.</p>}
 			<Notes notes={section.notes} />
 		</>
 	);

@@ -200,7 +200,7 @@ function Page({ data, recording: first, runs }: { data: DataSource; recording: R
 			<main id="main" tabIndex={-1}>
 				{isWhole && (
 					<p class="banner" role="note" data-fact="whole-run">
-						Of the whole run: this file has no figures of a part of it. The time that is chosen is shown on the <a href={elsewhere(selection, "timeline")}>timeline</a> alone; <code>sonde view {clean(recording.file)}</code> has figures of it.
+						Figures cover the whole run, since this file has none for a part of it. Only the <a href={elsewhere(selection, "timeline")}>timeline</a> shows the selected time; <code>sonde view {clean(recording.file)}</code> also shows its figures.
 					</p>
 				)}
 				<WorldContext.Provider value={inside}>{View ? <Guard key={viewKey(selection)}><View /></Guard> : <Unknown selection={selection} />}</WorldContext.Provider>

@@ -54,7 +54,7 @@ function HeapOverTime({ report, heap }: { report: Report; heap: string }) {
 	return (
 		<>
 			<CurveView curve={curve} chosen={{ at, marks: peak === null ? [] : [{ at: peak, title: "peak" }], onPick: pick }}>
-				Click, or use the arrow keys, to see what was live then.
+				Click, or use the arrow keys, to see the blocks that were live then.
 			</CurveView>
 			<div class="tools">
 				{peak !== null && peakB !== null && (
@@ -68,7 +68,7 @@ function HeapOverTime({ report, heap }: { report: Report; heap: string }) {
 				<DataTable table={withoutBars(found)} drawn={{ label: "The heap over time as a table", most: 10 }} />
 			</details>
 			<Notes notes={found.notes} />
-			{many > 1 && <Notes notes={[{ text: `the curve shows one heap; the table shows all ${many} of that name, one per process: select a thread above for one`, warning: false }]} />}
+			{many > 1 && <Notes notes={[{ text: `the curve shows one heap; the table shows all ${many} heaps of that name, one per process: select a thread above to see only its own`, warning: false }]} />}
 		</>
 	);
 }

@@ -75,7 +75,7 @@ function ReadFigures({ report }: { report: Report }) {
 	return (
 		<>
 			<Figures report={shown} />
-			{shown !== report && <p class="count" data-fact="read">≥: as was read of the processes {live ? "so far; the whole is known when the run has ended" : "while they ran; the total is unknown"}.</p>}
+			{shown !== report && <p class="count" data-fact="read">≥: lower bounds, from readings of the processes {live ? "so far; totals are known when the run has ended" : "while they ran; totals are unknown"}.</p>}
 		</>
 	);
 }
@@ -190,7 +190,7 @@ function Findings({ report }: { report: Report }) {
 					{selection.thread ? "The critical path spans all threads, so findings about it, parallelism or the machine cover all threads." : ""}
 				</p>
 			)}
-			{!found ? <p class="wait">This file does not hold the findings.</p> : found.rows.length
+			{!found ? <p class="wait">This file does not contain the findings.</p> : found.rows.length
 				? <ol class="cards">{found.rows.map((row) => <Finding row={row} />)}</ol>
 				: <p class="wait">No findings in {part || selection.thread ? "the selection" : "this recording"}.</p>}
 			<Notes notes={found?.notes ?? []} />

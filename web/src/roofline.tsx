@@ -106,7 +106,7 @@ function Picture({ points, roofs, picked }: { points: Point[]; roofs: Table; pic
 				<Ceilings ceilings={ceilings} scale={scale} />
 				<Points points={points} scale={scale} picked={picked} />
 			</svg>
-			{below > 0 && <p class="count" data-fact="below">{figure("count", below)} with an arrow down: far below all ceilings, and below this picture.</p>}
+			{below > 0 && <p class="count" data-fact="below">{figure("count", below)} with an arrow down: far below all ceilings, outside this picture.</p>}
 		</div>
 	);
 }
@@ -146,7 +146,7 @@ function Both({ zones, roofs }: { zones: Table; roofs: Table }) {
 			)}
 			{(without > 0 || all.length > points.length || zones.omitted > 0) && (
 				<p class="count" data-fact="without" data-count={without}>
-					{without > 0 && `${figure("count", without)} ${without === 1 ? "zone has" : "zones have"} no FLOP, or no bytes: no intensity, and no point. `}
+					{without > 0 && `${figure("count", without)} ${without === 1 ? "zone has" : "zones have"} no FLOP or no bytes, so no intensity and no point. `}
 					{all.length > points.length && `${figure("count", all.length - points.length)} smaller ones are only in the table. `}
 					{zones.omitted > 0 && `${figure("count", zones.omitted)} more rows are not shown.`}
 				</p>

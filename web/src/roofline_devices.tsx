@@ -29,7 +29,7 @@ function Panel({ device, at }: { device: DeviceCeilings; at: number }) {
 					<Ceilings ceilings={device.ceilings} scale={scale} />
 				</svg>
 			</div>
-			<p class="count">Theoretical: {said}.{device.unknown.length > 0 && ` Unknown: ${device.unknown.map(clean).join(", ")}; the table says why.`}</p>
+			<p class="count">Theoretical: {said}.{device.unknown.length > 0 && ` Unknown: ${device.unknown.map(clean).join(", ")}; the table gives the reasons.`}</p>
 		</section>
 	);
 }

@@ -259,7 +259,7 @@ function Stage({ lanes }: { lanes: Lanes }) {
 			<div class="head"><span /><MiniMap engine={engine} sum={sum} theme={theme} redraws={redraws} /></div>
 			{failed && <p class="failed" role="alert">{clean(failed)} <button type="button" onClick={() => engine.store.again()}>Try again</button></p>}
 			{!!lanes.thinned_ns && (
-				<p class="banner" role="note">The whole timeline did not fit into this file: slices shorter than {figure("ns", lanes.thinned_ns)} are merged with their neighbours. <code>sonde view {clean(recording.file)}</code> has all, and <code>--max-size</code> makes room.</p>
+				<p class="banner" role="note">The whole timeline did not fit into this file: slices shorter than {figure("ns", lanes.thinned_ns)} are merged with their neighbours. <code>sonde view {clean(recording.file)}</code> shows all of them; a larger <code>--max-size</code> keeps more in the file.</p>
 			)}
 			{lanes.lanes.some((lane) => lane.left_out > 0) && (
 				<p class="banner" role="note">{figure("count", lanes.lanes.reduce((sum, lane) => sum + lane.left_out, 0))} slices are not shown: too many, or nested too deep.</p>
@@ -268,7 +268,7 @@ function Stage({ lanes }: { lanes: Lanes }) {
 				? <Twin lanes={lanes} people={people} rows={rows} view={still} wanted={found.bits} />
 				: <Canvas engine={engine} lanes={lanes} people={people} rows={rows} deeds={deeds} />}
 			{!shows.table && shows.arrows && overlays.arrows.omitted > 0 && (
-				<p class="count">{figure("count", overlays.arrows.arrows.length + overlays.arrows.omitted)} arrows are too many to draw: zoom in, or select a slice.</p>
+				<p class="count">{figure("count", overlays.arrows.arrows.length + overlays.arrows.omitted)} arrows exceed the limit and are not drawn: zoom in, or select a slice.</p>
 			)}
 			{spot && <Details lanes={lanes} people={people} spot={spot} ways={{
 				next: (name) => step([name], true), before: (name) => step([name], false), fit, close: () => refine(parse(location.hash), { slice: "" }), show,

@@ -121,7 +121,7 @@ export function Details({ lanes, people, spot, ways }: { lanes: Lanes; people: P
 				<dd data-fact="start">{moment(spot.start, step, spot.start)}</dd>
 				{(spot.length > 0 || group) && <><dt>{group ? "within" : "duration"}</dt><dd data-fact="duration">{figure("ns", spot.length)}</dd></>}
 				{group && <><dt>covered</dt><dd>{figure("ratio", spot.busy)}</dd></>}
-				<dt>lane</dt>
+				<dt>track</dt>
 				<dd data-fact="lane">{people.lane(lane)}</dd>
 				{lane.kind === "zones" && <><dt>depth</dt><dd data-fact="depth">{lane.depth}</dd></>}
 				{parent && !group && parent.length > 0 && (

@@ -250,7 +250,7 @@ export class Store {
 		for (const lane of flight.lanes) {
 			const found = bins.get(lane);
 			if (!found) {
-				this.fail(flight, "sonde's answer about the timeline lacks a lane");
+				this.fail(flight, "sonde's answer about the timeline lacks a track");
 				return;
 			}
 			const of = this.held.get(lane) ?? new Map<number, Tile>(), before = of.get(keyOf(flight.level, flight.index));

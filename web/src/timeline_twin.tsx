@@ -61,7 +61,7 @@ function Curves({ lanes, people, rows, view }: { lanes: Lanes; people: People; r
 		<>
 			<h2>Curves</h2>
 			<DataTable table={table} drawn={{ label: table.title, most: 12 }} />
-			{every.length > asked.length && <p class="count">Of the first {asked.length} curves of {figure("count", every.length)}: fold what you do not need.</p>}
+			{every.length > asked.length && <p class="count">Only the first {asked.length} of {figure("count", every.length)} curves are shown: fold those that you do not need.</p>}
 		</>
 	) : null;
 }
@@ -107,7 +107,7 @@ export function Twin({ lanes, people, rows, view, wanted }: { lanes: Lanes; peop
 			<p class="count" role="status">
 				{figure("count", state.table.rows.length)} rows, one for each slice, or group of slices too close to tell apart at this zoom
 				{state.table.omitted > 0 && `; ${figure("count", state.table.omitted)} shorter ones are not shown`}
-				{every.length > asked.length && `; only the first ${asked.length} tracks of ${figure("count", every.length)}: fold what you do not need`}.
+				{every.length > asked.length && `; only the first ${asked.length} of ${figure("count", every.length)} tracks: fold those that you do not need`}.
 			</p>
 			{!wanted && <Curves lanes={lanes} people={people} rows={rows} view={view} />}
 		</>

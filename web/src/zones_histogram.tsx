@@ -135,7 +135,7 @@ function InstanceTable({ found, name, counted }: { found: Instances; name: strin
 	const thread = (id: number) => recording.threads.find((at) => at.id === id);
 	const chosen = found.slices.filter((slice) => !selection.thread || String(found.lanes.lanes[slice.lane]?.thread) === selection.thread);
 	const thinned = data.inFile && found.lanes.thinned_ns ? found.lanes.thinned_ns : 0;
-	const fewer = thinned ? <>; this file had no room for slices shorter than {figure("ns", thinned)}: <code>sonde view {clean(recording.file)}</code> has them</> : "; zones deeper than the timeline shows are not among them";
+	const fewer = thinned ? <>; this file omits slices shorter than {figure("ns", thinned)}: <code>sonde view {clean(recording.file)}</code> lists them</> : "; zones deeper than the timeline shows are not among them";
 	const rows: Row[] = chosen.map((slice) => {
 		const of = thread(found.lanes.lanes[slice.lane]?.thread ?? 0);
 		return { start_ns: slice.start, duration_ns: slice.length, thread: of ? `${of.name} (${of.tid})` : "", slice: [slice.lane, slice.start, slice.length, slice.name, 1].join(":") };
@@ -156,7 +156,7 @@ function InstanceTable({ found, name, counted }: { found: Instances; name: strin
 			<p class="count" role="status" data-instances={rows.length}>
 				{figure("count", rows.length)} {rows.length === 1 ? "instance" : "instances"}
 				{rows.length + shown.omitted < counted && !selection.thread ? <> of {figure("count", counted)}{fewer}</> : ""}
-				{shown.omitted > 0 ? `, the earliest of ${figure("count", found.count ?? 0)}` : ""}{rows.length > 0 ? ": each is a link to where it is on the timeline." : "."}
+				{shown.omitted > 0 ? `, the earliest of ${figure("count", found.count ?? 0)}` : ""}{rows.length > 0 ? ", each with a link to its place on the timeline." : "."}
 			</p>
 			{rows.length > 0 && <DataTable table={shown} drawn={{ most: 10, label: `Instances of ${clean(name)}`, render: (row, column) => column.key === "start_ns" ? <a href={to(row)}>{figure("ns", number(row, "start_ns"))}</a> : undefined }} />}
 		</>
@@ -205,7 +205,7 @@ export function ZoneHistogram() {
 							) : null}
 							<Notes notes={[...(durations?.notes ?? []), ...(bars?.notes ?? [])]} />
 							{range && one && (!recording.timeline
-								? <p class="wait" data-fact="no-instances">{data.inFile ? <>This file has no timeline to list instances from: <code>sonde view {clean(recording.file)}</code> lists those of a bar.</> : "There is no timeline, of which instances are slices."}</p>
+								? <p class="wait" data-fact="no-instances">{data.inFile ? <>This file has no timeline to list instances from: <code>sonde view {clean(recording.file)}</code> lists the instances of a bar.</> : "Instances are listed from the timeline, and this recording has none."}</p>
 								: <InstancesOf name={name} range={range} counted={bars?.rows.filter((row) => rangeOf(row) === selection.view).reduce((sum, row) => sum + number(row, "count"), 0) ?? 0} />)}
 						</>
 					);

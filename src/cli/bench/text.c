@@ -130,7 +130,7 @@ static void put_verdict(struct table *table)
 	putc('\n', table->figures.out);
 	sonde_buf_printf(&table->figures.line, "%s: ", sonde_verdict_name(sonde_versus_verdict(versus)));
 	if (!change->is_ratio || isnan(change->by))
-		sonde_buf_printf(&table->figures.line, "too few runs know %s", name_of(versus->by));
+		sonde_buf_printf(&table->figures.line, "too few runs measured %s", name_of(versus->by));
 	else
 		sonde_buf_printf(&table->figures.line, "%s by %s time", sonde_change_words(change->by).text,
 				 name_of(versus->by));
@@ -157,22 +157,26 @@ static void put_why_inconclusive(struct table *table)
 		return;
 	if (!isfinite(change->high) && versus->is_unpaired)
 		sonde_buf_text(&table->figures.line,
-			       "intervals need at least 4 runs of each, and a sure difference 6: use more --runs");
+			       "intervals need at least 4 runs of each, a significant difference at least 6: use more "
+			       "--runs");
 	else if (!isfinite(change->high))
-		sonde_buf_text(&table->figures.line,
-			       "intervals need at least 6 pairs, and a sure difference 10: use more --runs");
+		sonde_buf_text(
+		    &table->figures.line,
+		    "intervals need at least 6 pairs, a significant difference at least 10: use more --runs");
 	else if (change->p < 0.01)
 		sonde_buf_printf(&table->figures.line,
-				 "there is a difference, but it may be within the margin of %.3g %% (--margin)",
+				 "the commands differ, but the difference may be within the margin of %.3g %% "
+				 "(--margin)",
 				 100 * versus->margin);
 	else if (is_too_few(versus, change))
 		sonde_buf_printf(&table->figures.line,
-				 "with fewer than %s a difference in one metric alone is never sure: use more --runs",
+				 "with fewer than %s, a difference in a single metric is never significant: use more "
+				 "--runs",
 				 versus->is_unpaired ? "6 runs of each" : "10 pairs");
 	else
 		sonde_buf_printf(&table->figures.line,
-				 "neither a difference nor its absence (within %.3g %%) is sure: use more --runs or a "
-				 "quieter machine",
+				 "neither a difference nor its absence (within %.3g %%) is certain: use more --runs "
+				 "or a quieter machine",
 				 100 * versus->margin);
 	sonde_figures_sentence(&table->figures, "! ");
 }
@@ -245,7 +249,7 @@ static void put_notes(struct table *table)
 		put_stationarity(table, (enum sonde_versus_side)side);
 	}
 	if (show->failed) {
-		sonde_buf_printf(&table->figures.line, "%zu run%s failed, and count%s all the same", show->failed,
+		sonde_buf_printf(&table->figures.line, "%zu run%s failed, but count%s anyway", show->failed,
 				 sonde_plural(show->failed), show->failed == 1 ? "s" : "");
 		sonde_figures_sentence(&table->figures, "! ");
 	}
@@ -265,8 +269,8 @@ static void put_notes(struct table *table)
 	}
 	if (show->baseline_at) {
 		sonde_buf_printf(&table->figures.line,
-				 "the baseline was not run again: changes of the machine are in no interval, so less "
-				 "than %.3g %% gets no verdict",
+				 "the baseline was not run again: the machine may have changed, so a difference below "
+				 "%.3g %% gets no verdict",
 				 100 * versus->margin);
 		sonde_figures_sentence(&table->figures, "! ");
 	}

@@ -8,6 +8,6 @@ void sonde_rendering_say_missing(const struct sonde_rendering *rendering, const 
 {
 	char missing[256];
 	if (sonde_origin_missing(session, missing, sizeof missing))
-		fprintf(stderr, "sonde %s: the recording is incomplete: %s; sonde report says what that means\n",
+		fprintf(stderr, "sonde %s: the recording is incomplete: %s; sonde report lists the effects\n",
 			rendering->command, missing);
 }

@@ -195,9 +195,8 @@ static void put_missing(struct table *table)
 		sonde_stat_runs_spread(&spread, table->show->runs, rows[i].figure, table->values);
 		if (!spread.count || spread.max <= 0 || spread.count == table->show->runs->count)
 			continue;
-		sonde_buf_printf(&table->figures.line, "%s%s (%zu)",
-				 count++ ? ", " : "known for fewer runs: ", rows[i].label + strspn(rows[i].label, " "),
-				 spread.count);
+		sonde_buf_printf(&table->figures.line, "%s%s (%zu)", count++ ? ", " : "measured in fewer runs: ",
+				 rows[i].label + strspn(rows[i].label, " "), spread.count);
 	}
 	if (count)
 		sonde_figures_sentence(&table->figures, "\n! ");

@@ -62,11 +62,11 @@ char **sonde_try_words_again(struct sonde_try_again *again, const struct sonde_t
 		fprintf(stderr, "sonde try: %s\n",
 			baseline->file_count
 			    ? "no file of the command has changed since the baseline: was it built?"
-			    : "the command names no file: what has changed since the baseline cannot be run again");
+			    : "the command names no file, so the baseline's version cannot be run again");
 	else if (other)
 		fprintf(stderr,
-			"sonde try: %s has changed since the baseline, which cannot be run again: --keep keeps only "
-			"the program\n",
+			"sonde try: the baseline cannot be run again, since %s has changed: --keep keeps only the "
+			"program\n",
 			other);
 	else if (!baseline->kept)
 		fprintf(stderr, "sonde try: the baseline's program has changed: with --keep, sonde try baseline keeps "

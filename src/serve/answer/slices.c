@@ -51,8 +51,9 @@ static int take_names(const struct sonde_tiles *tiles, const char *value, uint8_
 		unsigned long name = *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : 0;
 		if (!end || (*end && (*end != ',' || !end[1])) || name >= count) {
 			free(names);
-			return sonde_error(
-			    EINVAL, "names are indexes into those of /api/lanes, below %zu, not '%.100s'", count, at);
+			return sonde_error(EINVAL,
+					   "names are indexes into the names of /api/lanes, below %zu, not '%.100s'",
+					   count, at);
 		}
 		names[name] = 1;
 		at = *end ? end + 1 : end;

@@ -83,7 +83,7 @@ int sonde_flop_events_find(struct sonde_flop_events *out, const char *root, char
 		return 0;
 	}
 	snprintf(why, why_b, "this processor's FLOP counters are unknown (%s, family %u, model %u)",
-		 *processor.vendor ? processor.vendor : "vendor not told", processor.family, processor.model);
+		 *processor.vendor ? processor.vendor : "vendor not reported", processor.family, processor.model);
 	return -EOPNOTSUPP;
 }
 

@@ -36,8 +36,8 @@
 #define METHOD "CPU timers inside the processes, at the kernel's tick; user stacks from call-frame tables"
 
 #define LIMITS                                                                                           \
-	"; kernel time counts for the calling functions, and a program whose cycle is in step with the " \
-	"kernel's tick may be misjudged"
+	"; kernel time counts towards the calling functions, and a program in step with the kernel's " \
+	"tick may be sampled unevenly"
 
 struct row {
 	uint64_t time_ns, weight_ns;

@@ -38,7 +38,7 @@ shows '.verdict == "improved" and .metrics.wall_s.baseline.mean >= 0.3 and .metr
 run 3 "$SONDE" bench --gate -f --json -o bench.json -r 5 -w 0 --vs 'sleep 0.01' -- 'sleep 0.05'
 shows '.verdict == "inconclusive" and .ci95_high == null and .p > 0.05'
 run 3 "$SONDE" bench --gate -r 7 -w 0 --vs 'sleep 0.01' -- 'sleep 0.05' # every pair differs in the same direction: p is 2 ÷ 2⁷
-has "$out" "with fewer than 10 pairs a difference in one metric alone is never sure"
+has "$out" "with fewer than 10 pairs, a difference in a single metric is never significant"
 run 0 "$SONDE" bench -f --json -o bench.json -m 50% -r 16 --vs "$(loop 20000)" -- "$(loop 20000)"
 shows '.metrics.cpu_s.verdict | IN("unchanged", "inconclusive")'
 
@@ -80,7 +80,7 @@ run 4 "$SONDE" bench -- false
 has "$err" "'false' failed (exit code 1)"
 run 4 "$SONDE" bench --gate --vs true -- 'exit 3'
 run 0 "$SONDE" bench -r 3 -i -- false
-has "$out" "3 runs failed, and count all the same"
+has "$out" "3 runs failed, but count anyway"
 run 127 "$SONDE" bench -- ./nosuch
 run 2 "$SONDE" bench --gate -- true
 run 2 "$SONDE" bench

@@ -100,7 +100,7 @@ for file in *.pprof *.chrome *.folded *.perf; do
 	bomb.*) has "$(<.err)" "looks like a compression bomb: its " ;;
 	threads.chrome) has "$(<.err)" "it has more than 65536 threads" ;;
 	nested.chrome) has "$(<.err)" "nested more than 256 deep" ;;
-	space.chrome) has "$(<.err)" "white space, of more than 16 MB" ;;
+	space.chrome) has "$(<.err)" "is longer than 16 MB" ;;
 	line.folded) matches "$(<.err)" "line 2|16 MB|maximum" ;;
 	*) equal "$(<.err)" "sonde import: $file needs more than 128M of memory; if you trust the file, raise the limit: --max-memory 256M" ;;
 	esac

@@ -91,7 +91,7 @@ lost=$(python3 comments.py cut.pb.gz | tr '|' '\n' | grep "^the recording is inc
 run 0 "$SONDE" export -q -f speedscope -o cut.speedscope.json cut.sonde
 has "$(jq -r .name cut.speedscope.json)" "($lost)"
 run 0 "$SONDE" export -f chrome -o cut.json cut.sonde
-has "$err" "sonde export: $lost; sonde report says what that means"
+has "$err" "sonde export: $lost; sonde report lists the effects"
 equal "$(jq .otherData.not_closed_in_order cut.json)" 1
 
 # A file like those of PyTorch's profiler: times since 1970, devices as processes, streams as threads.

@@ -96,7 +96,7 @@ has "$out" "I/O coverage"
 # A static program is missing, and named.
 record sh -c "'$(target io_static)' zeros; cat zeros >copy"
 run 0 "$SONDE" report --section io a.sonde
-has "$out" "of 1 process less than 95 %"
+has "$out" "for 1 process, less than 95 %"
 run 0 "$SONDE" report a.sonde
 has "$out" "I/O coverage"
 has "$out" "a static program?"

@@ -166,7 +166,7 @@ static void slices_that_overlap_are_spans(void **state)
 	assert_int_equal(events_of(imported.session, SONDE_EVENT_SPAN_END, "b", &end, sizeof end), 1);
 	assert_int_equal(end.head.time - sonde_session_head(imported.session)->start_mono_ns, 15000);
 	assert_true(import_notes(&imported, "1 slices that overlap others of their thread: shown as spans"));
-	assert_true(import_notes(&imported, "1 slices end up to 1 ns after the one around them"));
+	assert_true(import_notes(&imported, "1 slices that end up to 1 ns after their parent"));
 	import_close(&imported);
 }
 
@@ -271,14 +271,14 @@ static void files_that_are_cut_off_are_taken(void **state)
 	struct imported imported;
 	assert_int_equal(import_text(&imported, text), 0); /* as Chrome leaves it */
 	assert_zone(imported.session, "a", 2, 10000, 10000);
-	assert_true(import_notes(&imported, "the file has no end"));
+	assert_true(import_notes(&imported, "the end of the file is missing"));
 	import_close(&imported);
 	size_t first_b = (size_t)(strchr(text, '}') - text) + 1, both_b = (size_t)(strrchr(text, '}') - text) + 1;
 	for (size_t size_b = first_b; size_b < sizeof text - 1; size_b += 7) {
 		uint64_t whole = size_b < both_b ? 1 : 2;
 		assert_int_equal(import_bytes(&imported, text, size_b, NULL), 0);
 		assert_zone(imported.session, "a", whole, whole * 5000, whole * 5000);
-		assert_true(import_notes(&imported, "the file has no end"));
+		assert_true(import_notes(&imported, "the end of the file is missing"));
 		import_close(&imported);
 	}
 }
