@@ -85,9 +85,9 @@ SONDE_CALL(uint64_t, sonde_gpu_lost(struct sonde_gpu_timer *timer), 0)
 /* Why the last failed call failed and what to do about it; static. "" if none has failed. */
 SONDE_CALL(const char *, sonde_gpu_why(struct sonde_gpu_timer *timer), "sonde is disabled")
 
-/* Times work repeatedly: `while (sonde_gpu_next(&loop)) launch(stream);` runs `repeat` times, preceded by whatever the
- * name's warm-up still needs; each iteration is a scope. Initialise the last three fields to 0. Without a timer (NULL)
- * the loop runs once; if timing fails, the loop still runs to its end. */
+/* Times work repeatedly: `while (sonde_gpu_next(&loop)) launch(stream);` runs `repeat` times, preceded by the warm-up
+ * iterations that the name still needs; each iteration is a scope. Initialise the last three fields to 0. Without a
+ * timer (NULL) the loop runs once; if timing fails, the loop still runs to its end. */
 struct sonde_gpu_loop {
 	struct sonde_gpu_timer *timer;
 	const char *name;

@@ -137,7 +137,7 @@ SONDE_CALL(int, sonde_zone_work(double flop, double bytes, double items), SONDE_
 SONDE_CALL(int, sonde_instant(const char *name, const char *text), SONDE_ERR_OFF) /* text may be NULL */
 SONDE_CALL(int, sonde_message(const char *text), SONDE_ERR_OFF)
 /* Marks a point in time for inspection and comparison: `sonde report --section snapshots --diff A,B`. Records the RSS
- * of the process, and under `sonde record --heap` everything allocated and not yet freed at exactly this point. Reads
+ * of the process, and under `sonde record --heap` all blocks that are live at exactly this point. Reads
  * /proc/self/statm and wakes the recorder; takes a few microseconds. */
 SONDE_CALL(int, sonde_snapshot(const char *label), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_counter_add(const char *name, uint64_t amount), SONDE_ERR_OFF)

@@ -1,5 +1,5 @@
-/* labels.h: the values of labels in sections, as far as no other header has them: passes write these beside the text,
- * and findings read them (columns.h). */
+/* labels.h: the values of labels in sections that no other header declares: passes write them next to the text, and
+ * findings read them (columns.h). */
 #ifndef SONDE_ANALYZE_LABELS_H
 #define SONDE_ANALYZE_LABELS_H
 

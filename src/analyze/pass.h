@@ -46,7 +46,7 @@ struct sonde_pass {
 	const char *title; /* one line for --help and docs */
 	uint32_t types;    /* chunk types to be fed: bits 1 << enum sonde_chunk_type */
 	/* Kinds of data (session/recorded.h), any one of which suffices for the pass; 0 = `finish` checks. If none was
-	 * recorded, a section without rows says "not recorded: …" instead of what `finish` would say. */
+	 * recorded, a section without rows says "not recorded: …", and the note of `finish` is not used. */
 	uint32_t needs;
 	/* Whether the recording can have rows for it, without reading events (analyze/contents.h); NULL = always in the
 	 * menus. */

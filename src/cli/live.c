@@ -1,4 +1,4 @@
-/* live.c: `sonde live`: records a command or a running process, and shows it in a browser meanwhile.
+/* live.c: `sonde live`: records a command or a running process, and shows it in a browser while it runs.
  *
  * There are two processes. The recorder is the command's parent and does what `sonde record` does: the command's
  * streams, exit code and signals are unaffected, and serving costs no samples. We serve the page from the recorder's

@@ -15,7 +15,7 @@ struct sonde_live_recorder {
 	int fd;             /* socket on which it reports its state */
 	struct stat before; /* the previous file of that name; st_ino 0: none */
 	int has_told, has_ended;
-	int rc;                               /* why nothing was recorded, as from sonde_supervise(); 0 */
+	int rc;                               /* why nothing was recorded, as from sonde_supervise(); 0 = no error */
 	int signal;                           /* signal that ended the recorder itself; 0 = none */
 	struct sonde_supervise_result result; /* valid once it has reported */
 	char error[512];                      /* the message for rc or result.error */

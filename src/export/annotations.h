@@ -1,7 +1,7 @@
 /* annotations.h: zones and spans with the events that belong to them, which are collected before either is written.
  *
- * Zones and events are in different chunks, so what belongs to a zone (arguments, work, its dynamic name) is read
- * first, sorted by thread and time, and handed to each zone as it is written. Spans may begin and end in different
+ * Zones and events are in different chunks, so the events that belong to a zone (arguments, work, its dynamic name) are
+ * read first, sorted by thread and time, and handed to each zone as it is written. Spans may begin and end in different
  * threads: their events are sorted by process, id and time. At most SONDE_ANNOTATIONS_MAX are kept; the others are
  * counted.
  */

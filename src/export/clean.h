@@ -1,9 +1,9 @@
-/* clean.h: names made harmless to show.
+/* clean.h: makes names safe to display.
  *
  * Names come from targets and may hold anything: terminal escapes, newlines, bidirectional controls, bytes that are not
- * UTF-8. What could move a cursor, hide or reorder text is shown as an escape (\n, \x1b, \u{202e}); a byte that is not
- * UTF-8 as \xff. The result is valid UTF-8 of visible characters. Texts longer than SONDE_CLEAN_MAX characters end in
- * an ellipsis. JSON does without this: it has escapes of its own and keeps names exact.
+ * UTF-8. Characters that could move a cursor, or hide or reorder text, are shown as escapes (\n, \x1b, \u{202e}); a
+ * byte that is not UTF-8 as \xff. The result is valid UTF-8 of visible characters. Texts longer than SONDE_CLEAN_MAX
+ * characters end in an ellipsis. JSON does without this: it has escapes of its own and keeps names exact.
  */
 #ifndef SONDE_EXPORT_CLEAN_H
 #define SONDE_EXPORT_CLEAN_H

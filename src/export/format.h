@@ -39,7 +39,8 @@ struct sonde_format {
 	int (*export)(struct sonde_session *session, const struct sonde_format_options *options, FILE *out);
 };
 
-extern const struct sonde_format sonde_format_text; /* other formats use it for what they do not render themselves */
+extern const struct sonde_format
+    sonde_format_text; /* other formats use it for parts that they do not render themselves */
 extern const struct sonde_format *const sonde_formats[];
 extern const size_t sonde_format_count;
 const struct sonde_format *sonde_format_find(const char *name);

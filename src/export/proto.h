@@ -1,4 +1,4 @@
-/* proto.h: the little of Protocol Buffers' wire format that a writer needs: varints and length-prefixed fields.
+/* proto.h: the parts of Protocol Buffers' wire format that a writer needs: varints and length-prefixed fields.
  *
  * Zero values and empty texts are written too; leaving them out is the caller's choice. Errors stick in the buffer.
  */

@@ -1,5 +1,5 @@
-/* spool.h: rows of many groups that are produced interleaved and needed group by group, column by column: kept in
- * unnamed files, so that memory does not grow with them.
+/* spool.h: stores rows of many groups, which are produced interleaved but needed group by group and column by column,
+ * in unnamed files, so that memory does not grow with them.
  *
  * Rows are added, then grouped once; within a group they are ordered by `time`, equal times in the order of adding.
  * Texts may be stored with them.

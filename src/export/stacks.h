@@ -1,10 +1,10 @@
 /* stacks.h: samples, heap and waits for exchange formats: distinct stacks with their weight, and stacks as source
  * lines.
  *
- * A stack here is (thread, trie node, leaf). A leaf is a line below the stack that is not its code: [kernel] if the
- * sample hit the kernel and the stack ends at its entry, [mutex] and the like for a waiting call. Expanded, a stack has
- * one line per function, inlined ones included, leaf first. The options choose the weight (session/weigh.h): time,
- * bytes or blocks.
+ * A stack here is (thread, trie node, leaf). A leaf is a line below the stack that is not code: [kernel] if the sample
+ * hit the kernel and the stack ends at its entry, [mutex] and the like for a waiting call. Expanded, a stack has one
+ * line per function, inlined ones included, leaf first. The options choose the weight (session/weigh.h): time, bytes or
+ * blocks.
  */
 #ifndef SONDE_EXPORT_STACKS_H
 #define SONDE_EXPORT_STACKS_H

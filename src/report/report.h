@@ -183,7 +183,7 @@ static inline struct sonde_cell sonde_cell_text(const char *text)
 	return (struct sonde_cell){.kind = SONDE_CELL_TEXT, .text = text};
 }
 
-/* A text that stands for the value of an enum, by which other passes read it: a reworded text changes nothing there. */
+/* A text that stands for the value of an enum. Other passes read the value, so the text may be reworded. */
 static inline struct sonde_cell sonde_cell_label(const char *text, int value)
 {
 	return (struct sonde_cell){.kind = SONDE_CELL_TEXT, .label = value + 1, .text = text};

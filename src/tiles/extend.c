@@ -1,6 +1,6 @@
 /* extend.c: extends tiles to a recording that has grown, reusing those of the shorter one.
  *
- * A file only gains chunks, so what was computed from a single chunk stays right; what depends on several may not.
+ * A file only gains chunks, so results from a single chunk stay right; results that depend on several may not.
  * - Zones: kept with their decoded chunks, except zones open after a thread's last chunk, which are removed and read
  *   again; the pyramid over them is rebuilt (1/256 of the zones).
  * - Names: kept with their indices; new ones are appended. A slice has the same name index in old and new bins.

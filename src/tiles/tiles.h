@@ -2,7 +2,7 @@
  *
  * A lane contains slices that neither overlap nor nest, a curve, or instants (slices without length). A 16-to-1 pyramid
  * over it stores per node the number of slices below, their time range, the covered time, and the longest slice. So the
- * cost of bins, for any range and width, depends on what is drawn, not on what was recorded.
+ * cost of bins, for any range and width, depends on the number of rows drawn, not on the size of the recording.
  *
  * Times are CLOCK_MONOTONIC ns, as in the session. Use from one thread at a time, like the session. Texts and lanes
  * live as long as the tiles.
@@ -55,8 +55,8 @@ struct sonde_tile_view {
 	uint32_t width;          /* in pixels, 1 … SONDE_TILE_WIDTH_MAX */
 };
 
-/* For slices and instants: either a single recorded one (many = 1), or several shorter than a pixel each and shorter
- * than two together; the name is that of the longest, the earliest if several are equally long. */
+/* For slices and instants: either a single recorded one (many = 1), or several that are each shorter than a pixel and
+ * together shorter than two; the name is that of the longest, or of the earliest of equally long ones. */
 struct sonde_tile_row {
 	uint64_t from_ns, to_ns;
 	union {
@@ -87,7 +87,7 @@ struct sonde_tile_ask {
 	size_t lane; /* of any kind except SONDE_TILE_CPU */
 	struct sonde_tile_view view;
 	struct sonde_tile_rows *rows; /* as for sonde_tiles_bins(); NULL: rows are only counted */
-	uint64_t *count;              /* then incremented by their number; may be shared by several requests */
+	uint64_t *count;              /* if so, incremented by their number; may be shared by several requests */
 	uint64_t most;                /* once it exceeds this, it is no longer incremented */
 	uint32_t every; /* decode only one in this many chunks, and count it for the others; 0, 1: decode all */
 };

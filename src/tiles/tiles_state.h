@@ -100,8 +100,8 @@ int sonde_tiles_arrows_sort(struct sonde_tiles *tiles);
 /* For qsort() of lanes: drawing order. No two compare equal. */
 int sonde_tile_lanes_order(const void *left, const void *right);
 
-/* Both from tiles.c, for extend.c: init sets up everything except what is read; read runs the readers and finishes the
- * lanes. -ENOMEM. */
+/* Both from tiles.c, for extend.c: init sets up everything that needs no reading; read runs the readers and finishes
+ * the lanes. -ENOMEM. */
 int sonde_tiles_init(struct sonde_tiles *tiles, struct sonde_session *session);
 int sonde_tiles_read(struct sonde_tiles *tiles);
 

@@ -1,4 +1,4 @@
-/* path.c: the critical path: a slice per segment, named by what it was spent on.
+/* path.c: the critical path: a slice per segment, named after the activity in it.
  *
  * Traces show the longest segments, if there are very many, so that the track has gaps. A viewer that zooms gets every
  * segment. Each segment names its thread.

@@ -12,7 +12,7 @@
 struct sonde_track_share {
 	uint64_t hits[64];          /* by log2 of the duration */
 	uint64_t lives_ns;          /* total of all tracks; set by the caller */
-	uint64_t least_ns, grid_ns; /* shorter slices are merged, 0 = none are; up to this length */
+	uint64_t least_ns, grid_ns; /* slices shorter than least_ns are merged (0 = none), up to a length of grid_ns */
 };
 
 static inline void sonde_track_share_count(struct sonde_track_share *share, uint64_t ns)

@@ -1,11 +1,10 @@
-/* assembly.c: the instructions of one function, with the CPU time sampled on each instruction and in what the
- * instruction calls.
+/* assembly.c: the instructions of one function, with the CPU time sampled on each instruction and in its callees.
  *
- * Shows the function that contains the machine code; time of functions inlined into it is shown at their instructions,
- * with their names and lines. A caller's frame address lies inside its call instruction, so the time of a callee is
- * shown there. Instructions are read from the module's file if it is the build that was recorded; otherwise the section
- * says so and lists the sampled addresses. If a function is longer than the limit, only the part around its hottest
- * instruction is shown.
+ * The function shown is the one that contains the machine code; the time of functions inlined into it is shown at their
+ * instructions, with their names and lines. A caller's frame address lies inside its call instruction, so the time of a
+ * callee is shown there. Instructions are read from the module's file if it is the build that was recorded; otherwise
+ * the section says so and lists the sampled addresses. If a function is longer than the limit, only the part around its
+ * hottest instruction is shown.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* callers.c: the callers of one function, and what it spends its time on.
+/* callers.c: the callers of one function, and its callees.
  *
  * Every sample with the function on its stack counts once: for the caller of the outermost occurrence, and for what the
  * innermost occurrence was executing (itself or a callee). So callers add up to the function's total, and so do self

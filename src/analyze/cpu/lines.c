@@ -1,4 +1,4 @@
-/* lines.c: the source lines of one function, with the time spent on each and in what it calls.
+/* lines.c: the source lines of one function, with the time spent on each line and in its callees.
  *
  * A line's self time comes from samples on the line; its total also includes its callees and the kernel, once per
  * stack. Surrounding lines are shown if the source file is readable here and is the version that was compiled

@@ -8,7 +8,8 @@
  * the reader blocked, or read from it after the writer blocked. Futexes are not covered, because their wakers are not
  * recorded. If calls of a process were lost, the last holder may be unrecorded, so locks have no cause.
  *
- * The creator of a thread is known from wakeups; otherwise, if only one thread existed that could have created it.
+ * The creator of a thread is known from wakeups; otherwise, it is known only if a single thread existed that could have
+ * created it.
  */
 #include <errno.h>
 #include <stdlib.h>

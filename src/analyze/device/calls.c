@@ -1,4 +1,4 @@
-/* calls.c: what the host did for GPUs: API calls, waiting, compiling, allocating, by name. */
+/* calls.c: work of the host for GPUs: API calls, waiting, compiling, allocating, by name. */
 #include <errno.h>
 #include <stdlib.h>
 

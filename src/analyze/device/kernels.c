@@ -1,4 +1,4 @@
-/* kernels.c: what GPUs ran: kernels by name, their durations, and their delays from request to start. */
+/* kernels.c: GPU kernels by name: their durations, and their delays from submission to start. */
 #include <errno.h>
 #include <stdlib.h>
 

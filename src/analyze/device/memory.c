@@ -1,4 +1,4 @@
-/* memory.c: GPU memory over time: live bytes at the end, the peak and its time, and what held it. */
+/* memory.c: GPU memory over time: live bytes at the end, the peak and its time, and the blocks live at the peak. */
 #include "analyze/device/memory.h"
 
 #include <errno.h>

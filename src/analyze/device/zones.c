@@ -1,8 +1,8 @@
 /* zones.c: GPU memory that a process had allocated while each of its zones ran, including nested zones.
  *
  * The blocks of a process and device form a curve: points sorted by time, with a tree of maxima above them. Zones are
- * then read once, and each looks up in the curves of its process what was held at its begin and end, and the maximum in
- * between. Zones are independent of each other, so depth, order and threads do not matter, and none has to be kept.
+ * then read once: each looks up the bytes at its begin and end, and the maximum in between, in the curves of its
+ * process. Zones are independent of each other, so depth, order and threads do not matter, and no zone has to be kept.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,17 +1,18 @@
-/* bounds.c: the upper bound on what a change at a place can save: the time within the surrounding code of the program.
+/* bounds.c: the upper bound on the time that a change at a place can save: the time within the surrounding code of the
+ * program.
  *
  * The context of a finding is the function in the program's own module that contains at least CONTEXT of its evidence
  * (samples and waits of its place) among its callees; if there are several, it is the one with the least time. Removing
  * that function entirely, with what it calls, waits for and delegates, leaves the time in which no thread is in it: the
- * run takes at least that long. (A chain of dependences remains a chain if a part is removed, and no run is shorter
+ * run takes at least that long. (A chain of dependencies remains a chain if a part is removed, and no run is shorter
  * than its longest chain: Kelley, Critical-Path Planning and Scheduling, 1961.) The bound is thus the time in which
  * some thread is within the context: its CPU time, page faults, waits, and waits for a CPU.
  *
  * A thread is within the context for the CPU time of a sample that has it on its stack; for the remaining time between
  * two samples if either sample has it; for the time before the first sample and after the last; and for each wait
- * there. Incomplete stacks may contain any function. Time is counted in bins; what threads contribute to a bin together
- * is at most the length of the bin. All findings are thus bounded in two passes over samples and waits, in memory
- * independent of their number.
+ * there. Incomplete stacks may contain any function. Time is counted in bins; all threads together contribute at most
+ * the length of a bin to it. All findings are thus bounded in two passes over samples and waits, in memory independent
+ * of their number.
  */
 #include <errno.h>
 #include <math.h>

@@ -2,9 +2,9 @@
  *
  * Where a thread waits for a child process, the path goes from the child's last record to the parent on a CPU, as a
  * wake-up. For part of that wake-up, the child is still on a CPU, but no record distinguishes this from waiting for a
- * CPU. How much time this was in all is the difference between the CPU time of the program, which the kernel counted,
- * and the time for which its threads are recorded on a CPU. It was used by exiting processes, each between its last
- * record and the return of the call that waited for it. Whatever does not fit into such intervals outside of the path's
+ * CPU. The total of this time is the difference between the CPU time of the program, as counted by the kernel, and the
+ * time for which its threads are recorded on a CPU. It was used by exiting processes, each between its last record and
+ * the return of the call that waited for it. The part that does not fit into such intervals outside of the path's
  * wake-ups was therefore used within these wake-ups. If no call waited for a process, its interval lasts to the end of
  * the run.
  */

@@ -126,14 +126,14 @@ struct sonde_finding {
 	const char *subject;  /* what the finding is about: a function, a lock, a file */
 	const char *evidence; /* a sentence with figures */
 	double saves_ns;      /* estimated saving on the critical path; 0 = unknown, or not about time */
-	double weighs;        /* ranking weight: the share of the span, or of bytes, that it is about: 0 … 1 */
-	double bytes;         /* bytes that it is about; 0 = none */
+	double weighs;        /* ranking weight, 0 … 1: the finding's share of the span, or of bytes */
+	double bytes;         /* bytes that a fix could save; 0 = none */
 	double confidence;    /* 0 = that of the rule */
 	const char *limiter;  /* NULL = that of the rule */
 	double peak_share;    /* share of the measured peak of the limiter; 0 = unknown */
 	int has_waits;        /* saves_ns includes `stretch` (struct sonde_facts), which the evidence then mentions */
 	struct sonde_finding_place place;
-	double at_most_ns;  /* upper bound on what any change there can save; sonde_finding_bounds() */
+	double at_most_ns;  /* upper bound on the time that any change there can save; sonde_finding_bounds() */
 	const char *within; /* the function whose time is the bound; NULL = unknown, or the bound is place.ns */
 };
 
@@ -181,7 +181,8 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
  * samples and waits twice. -ENOMEM with a message. */
 int sonde_finding_bounds(const struct sonde_facts *facts, struct sonde_found *found);
 
-/* findings/noise.c: what other programs may have done to a run, in shares of the span; all 0 = nothing, or unknown. */
+/* findings/noise.c: effects that other programs may have had on a run, in shares of the span; all 0 = none, or
+ * unknown. */
 struct sonde_noise {
 	double path;    /* of the critical path: waits for CPUs taken by others, and stolen time; an estimate */
 	double held_up; /* the longest time for which others can have held up a thread */
@@ -206,15 +207,15 @@ int sonde_finding_is_doubtful(const struct sonde_facts *facts, const struct sond
  * -ENOMEM with a message. */
 int sonde_finding_throttled(const struct sonde_facts *facts, double *out_ns);
 
-/* findings/exits.c: for how much of the path's wake-ups, at least, an exited process was still on a CPU; 0 = unknown. 0
- * or a negative errno with a message. */
+/* findings/exits.c: a lower bound on the time of the path's wake-ups in which an exited process was still on a CPU; 0 =
+ * unknown. 0 or a negative errno with a message. */
 int sonde_finding_exits(const struct sonde_facts *facts, double *out_ns);
 
 /* findings/target.c: notes which device the advice is for; -EINVAL with a message if the recording has no such
  * device. */
 int sonde_finding_device(struct sonde_session *session, const char *name, struct sonde_report *report,
 			 struct sonde_section *section);
-/* Reduces the saving to what batches of `batch` items achieve; 0 and 1 leave it unchanged. */
+/* Reduces the saving to that of batches of `batch` items; 0 and 1 leave it unchanged. */
 int sonde_finding_batch(struct sonde_finding *finding, size_t batch, struct sonde_report *report);
 
 /* The severity of a share of the span or of bytes, ignoring the rule's maximum severity. */

@@ -1,4 +1,4 @@
-/* threads.c: rules about threads and processes: which waits for which, and whether it has to. */
+/* threads.c: rules about threads and processes: which one waits for which, and whether the wait is necessary. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

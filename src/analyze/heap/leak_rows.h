@@ -1,9 +1,9 @@
 /* leak_rows.h: memory live at exit and growing memory, summed by the call site that allocated it.
  *
- * What is live at exit comes from the recorder's scan (HEAP_LEAK records). Growth is tested on the live bytes of each
- * call site at MARKS equally spaced times, after the first fifth of the time since it first had live bytes, and before
- * the end: in the last tenth, everything after the maximum counts as being freed at exit. Blocks of a process count
- * until it exits or execs another program.
+ * Memory live at exit comes from the recorder's scan (HEAP_LEAK records). Growth is tested on the live bytes of each
+ * call site at MARKS equally spaced times. The first fifth of the time since the site first had live bytes is left out;
+ * so is, in the last tenth, everything after the maximum, because it counts as being freed at exit. Blocks of a process
+ * count until it exits or execs another program.
  */
 #ifndef SONDE_ANALYZE_HEAP_LEAK_ROWS_H
 #define SONDE_ANALYZE_HEAP_LEAK_ROWS_H

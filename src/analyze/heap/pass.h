@@ -1,9 +1,9 @@
 /* pass.h: shared by the sections about allocations: the selected part of the recording, its sums, and the notes for
  * their figures.
  *
- * --from and --to select what was allocated and freed in that time; the peak is the maximum of live memory in that
- * time, and live memory is what was live at the end of that time; both include blocks from before. --thread selects
- * blocks that those threads allocated, whichever thread freed them.
+ * --from and --to select the allocations and frees in that time; the peak is the maximum of live memory in that time,
+ * and live memory is that at its end; both include blocks from before. --thread selects blocks that those threads
+ * allocated, whichever thread freed them.
  *
  * There are several kinds of heaps: malloc's, mappings that the program creates itself, and pools that it reports.
  * Pools are inside the others, so kinds are never added up. Each process contributes its own peak.

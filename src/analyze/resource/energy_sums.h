@@ -5,9 +5,9 @@
  * distributed over the processes in proportion to their shares of the system's busy CPU time, so that all shares and
  * idle energy add up to the total. Figures that are not measured have three values: low, likely and high.
  *
- * Idle power is unknown but bounded: it is at most the lowest power of any window. How far below that power it may be
- * follows from the line through that window and the mean of all windows, if their utilisation differs, and from the
- * maximum that a package could draw for the observed activity. The likely value is the midpoint.
+ * Idle power is unknown but bounded: it is at most the lowest power of any window. Its lower bound follows from the
+ * line through that window and the mean of all windows, if their utilisation differs, and from the maximum that a
+ * package could draw for the observed activity. The likely value is the midpoint.
  */
 #ifndef SONDE_ANALYZE_RESOURCE_ENERGY_SUMS_H
 #define SONDE_ANALYZE_RESOURCE_ENERGY_SUMS_H

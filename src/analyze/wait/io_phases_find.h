@@ -53,8 +53,8 @@ struct sonde_io_finding {
 /* The first phase that ends after this time, of this process or a later one. */
 size_t sonde_io_phase_after(const struct sonde_io_finding *finding, uint32_t process, uint64_t time_ns);
 
-/* Computes the part of each phase's reading during which nothing else of its process ran. In single-threaded processes
- * that is all of it. Re-sorts the bursts by thread. */
+/* Computes the part of each phase's reading during which nothing else of its process ran. In single-threaded processes,
+ * this is all of the reading. Re-sorts the bursts by thread. */
 int sonde_io_alone_find(struct sonde_io_finding *finding);
 
 #endif

@@ -13,8 +13,8 @@
 #include "analyze/pass.h"
 
 /* Differences below SONDE_IO_SEEN_LEAST_B are insignificant. Loading a program may read SONDE_IO_SEEN_PROGRAM_B through
- * calls that no hook sees: the kernel reads its first page, the dynamic loader a header of each library (832 bytes),
- * and the hooks read at start-up. `true` reads 6 KB, ls 11 KB. */
+ * calls that no hook sees: the kernel reads its first page, the dynamic loader reads 832 bytes of each library, and the
+ * hooks read files at start-up. `true` reads 6 KB, ls 11 KB. */
 #define SONDE_IO_SEEN_LEAST_B 65536u
 #define SONDE_IO_SEEN_PROGRAM_B 16384u
 #define SONDE_IO_SEEN_SHARE 0.95

@@ -25,7 +25,8 @@ struct sonde_states_row {
 	uint64_t life_ns; /* within the selected part of the recording */
 	uint64_t on_cpu_ns, runnable_ns, blocked_ns, unseen_ns;
 	uint64_t
-	    /* blocked_ns plus what readings reclassified, i.e. the blocked intervals; 0 = from readings only */
+	    /* length of the blocked intervals: blocked_ns plus the time that readings reclassified; 0 = from readings
+	     * only */
 	    off_cpu_ns;
 	uint64_t unsure_ns; /* the part of blocked_ns that no reading covers, in which it may have waited for a CPU */
 	/* the scheduler's counter while readings are used, and on_cpu_ns during that time; 0 = no readings */

@@ -1,4 +1,4 @@
-/* phases.c: the phases of a run: the zones of that thread of whose time zones cover most, level by level.
+/* phases.c: the phases of a run: the zones of the thread that spends the most time in zones, level by level.
  *
  * A thread's zones nest as a tree of sites. Phases are its outermost zones in the order in which they first begin, and
  * the time outside of any. If one of them covers nearly everything (an iteration, an epoch), its own parts are the

@@ -1,4 +1,4 @@
-/* json.c: `sonde bench --json`. What readers may rely on changes only with the version; keys may be added. */
+/* json.c: `sonde bench --json`. Keys that readers rely on change only with the version; keys may be added. */
 #include <math.h>
 
 #include "cli/bench/show.h"

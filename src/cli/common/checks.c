@@ -1,7 +1,7 @@
 /* checks.c: what the kernel and the machine allow: each check reads one fact and explains what it means for recording.
  *
- * What can be tried is tried (perf_event_open), because files in /proc/sys do not reflect seccomp, containers and
- * capabilities. Nothing here has a lasting effect.
+ * Where possible, a check tries the operation itself (perf_event_open), because files in /proc/sys do not reflect
+ * seccomp, containers and capabilities. Nothing here has a lasting effect.
  */
 #include "cli/common/checks.h"
 

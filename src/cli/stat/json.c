@@ -1,7 +1,7 @@
 /* json.c: `sonde stat --json`: the rows of analyze/resource/stat_figures.def as nested keys, and the system's disks and
  * interfaces; for repeated runs each run and their statistics.
  *
- * What readers may rely on changes only with VERSION; keys may be added. Times are in seconds, sizes in bytes, shares
+ * Keys that readers rely on change only with VERSION; keys may be added. Times are in seconds, sizes in bytes, shares
  * as ratios.
  */
 #include <stdlib.h>

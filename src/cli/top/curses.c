@@ -1,6 +1,6 @@
 /* curses.c: the few ncurses functions that a list needs, looked up by name in libncursesw.so.6.
  *
- * Its header is not needed: what is used has not changed since ABI 6 began (2015), and is declared here.
+ * Its header is not needed: the functions used have not changed since ABI 6 (2015), and are declared here.
  */
 #include "cli/top/curses.h"
 

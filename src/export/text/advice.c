@@ -1,4 +1,4 @@
-/* advice.c: findings as a to-do list: for each what it could save, why, and its steps. */
+/* advice.c: findings as a to-do list, each with its saving, its evidence, and its steps. */
 #include <stdio.h>
 #include <string.h>
 

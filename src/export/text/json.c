@@ -3,7 +3,7 @@
  * Figures are in stored units under the columns' keys, never scaled or rounded. An absent cell is null, and the row's
  * "absent" gives the reason; intervals are in the row's "plus_minus". A tree is a flat list of nodes in depth-first
  * order that refer to their parents by index, because readers limit nesting and call trees are deep.
- * tests/validate/report.schema.json is the schema; what readers may rely on changes only with VERSION.
+ * tests/validate/report.schema.json is the schema; keys that readers rely on change only with VERSION.
  */
 
 #include "export/format.h"

@@ -1,8 +1,8 @@
-/* sums.c: what each site and each heap did in a range of a recording.
+/* sums.c: sums of each site and each heap over a range of a recording.
  *
  * Chunks entirely within the range contribute their summaries; those at its ends are decoded. If threads are selected,
- * all chunks are decoded, because totals and peaks in summaries cover all threads. What each site held at the peak of
- * its heap is what chunks before the peak's chunk left live, plus the events of that chunk up to the peak.
+ * all chunks are decoded, because totals and peaks in summaries cover all threads. The bytes of a site at the peak of
+ * its heap are those that chunks before the peak's chunk left live, plus the events of that chunk up to the peak.
  */
 #include <errno.h>
 #include <stdlib.h>
