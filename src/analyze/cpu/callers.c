@@ -169,8 +169,9 @@ static int focus_missing(const struct sonde_samples *samples, struct sonde_repor
 	struct sonde_section *section = sonde_report_table(report, "callers", "Callers and callees", columns, COLUMNS);
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for callers");
-	return sonde_report_note(report, section, 1, "no sampled stack contains the function %s",
-				 samples->options.focus ? samples->options.focus : "asked for");
+	return sonde_report_note(report, section, 1, "no sampled stack contains %s%s",
+				 samples->options.focus ? "the function " : "a function",
+				 samples->options.focus ? samples->options.focus : "");
 }
 
 static int callers_finish(void *state, struct sonde_report *report)

@@ -320,7 +320,9 @@ int sonde_samples_note_missing(const struct sonde_samples *samples, struct sonde
 	if (!missing_ns ||
 	    (!samples->all.count && !samples->measured.ns)) /* sonde_samples_note_shares() explains the cause */
 		return 0;
-	return sonde_report_note(report, section, 1, "unsampled: %.3f s (%.1f %% of the 100 %%), in no function",
+	return sonde_report_note(report, section, 1,
+				 "unsampled: %.3f s (%.1f %% of the 100 %%), counted in no "
+				 "function",
 				 (double)missing_ns / 1e9,
 				 100 * sonde_stats_share((double)missing_ns, (double)samples->all.ns));
 }

@@ -107,7 +107,7 @@ int sonde_thread_counters_note(const struct sonde_thread_counters *counters, str
 	uint64_t nobodys_ns = counters->by_thread[0].ns;
 	if (rc < 0 || !nobodys_ns)
 		return rc;
-	return sonde_report_note(report, section, 1, "of unknown threads: %.3f s (%.1f %% of the 100 %%)",
+	return sonde_report_note(report, section, 1, "%.3f s (%.1f %% of the 100 %%) belong to unknown threads",
 				 (double)nobodys_ns / 1e9,
 				 100 * sonde_stats_share((double)nobodys_ns, (double)counters->all.ns));
 }

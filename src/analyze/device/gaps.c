@@ -38,7 +38,7 @@ enum {
 static const struct sonde_column columns[COLUMNS] = {
     [LENGTH] = {SONDE_COLUMN_KEY(device_gaps, gap_ns), "gap", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [AT] = {SONDE_COLUMN_KEY(device_gaps, at_ns), "at", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [REQUESTED] = {SONDE_COLUMN_KEY(device_gaps, asked_share), "asked for", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0,
+    [REQUESTED] = {SONDE_COLUMN_KEY(device_gaps, asked_share), "submitted", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0,
 		   0},
     [SYNC] = {SONDE_COLUMN_KEY(device_gaps, sync_share), "waiting", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
     [BUILD] = {"build_share", "compiling", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 3},
@@ -201,7 +201,7 @@ static int notes(const struct finding *finding, const struct sonde_gaps *gaps, c
 {
 	int rc = sonde_report_note(
 	    report, section, 0,
-	    "%llu gap%s, %s in all: no queue of the GPU was active, between its first and last activity in %s",
+	    "%llu gap%s, %s in all: no queue of the GPU was active, between its first and last activity (%s)",
 	    (unsigned long long)finding->found, sonde_plural(finding->found),
 	    sonde_device_length(report, finding->total_ns), times->window.what);
 	rc = rc ? rc

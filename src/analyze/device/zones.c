@@ -50,7 +50,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [BEGUN_B] = {"allocated_b", "allocated", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
     [BEGUN] = {"allocations", "allocations", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
     [RESERVED_B] = {"reserved_peak_b", "reserved max", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
-    [RESERVED_CHANGE_B] = {"reserved_change_b", "its change", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [RESERVED_CHANGE_B] = {"reserved_change_b", "reserved change", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
     [DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
 };
 

@@ -261,9 +261,9 @@ SONDE_EVALUATE(page_faults)
 					       found->report,
 					       confidence > 0 ? "the kernel was not sampled: page faults are part of "
 								"%.3f s of system time (%.1f %% of CPU time)%s"
-							      : "%.3f s (%.1f %% of CPU time) in page faults%s",
+							      : "%.3f s (%.1f %% of CPU time) went to page faults%s",
 					       fault_ns / 1e9, 100 * fault_ns / facts->cpu_ns,
-					       free_ns > 0 ? ", without the cost of freeing memory" : ""),
+					       free_ns > 0 ? ", not counting the cost of freeing memory" : ""),
 					   .saves_ns = fmin(saves_ns, facts->span_ns),
 					   .has_waits = 1,
 					   .place = {.functions = confidence > 0 ? NULL : both},
@@ -414,7 +414,7 @@ SONDE_EVALUATE(allocator)
 	    found,
 	    &(struct sonde_finding){
 		.subject = *churn.where ? sonde_report_text(found->report, "%s", churn.where) : "malloc and free",
-		.evidence = sonde_report_text(found->report, "%.3f s (%.1f %% of CPU time) in the allocator%s",
+		.evidence = sonde_report_text(found->report, "%.3f s (%.1f %% of CPU time) went to the allocator%s",
 					      all_ns / 1e9, 100 * share, calls),
 		.saves_ns = saves_ns,
 		.has_waits = 1,
@@ -443,7 +443,7 @@ SONDE_EVALUATE(profiler_cost)
 	double beside_ns = 1e9 * sonde_summary_value(&facts->columns, cost, recorder_cpu_time_s);
 	if (!(share > facts->threshold[SONDE_THRESHOLD_COST]))
 		return 0;
-	return sonde_found_add(found, &(struct sonde_finding){.subject = "profiling overhead",
+	return sonde_found_add(found, &(struct sonde_finding){.subject = "the recorder",
 							      .evidence = sonde_report_text(
 								  found->report,
 								  "%.3f s (%.1f %% of CPU time) went to recorder code "

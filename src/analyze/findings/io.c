@@ -151,14 +151,15 @@ SONDE_EVALUATE(sync)
 		return 0;
 	const char *where = most_in(facts, SONDE_WAIT_SYNC);
 	return sonde_found_add(
-	    found,
-	    &(struct sonde_finding){.subject = *where ? sonde_report_text(found->report, "%s", where) : "fsync",
-				    .evidence = sonde_report_text(
-					found->report, "%.0f fsync-like calls, %.3f s of the critical path (%.1f %%)",
-					calls, time_ns / 1e9, 100 * share),
-				    .saves_ns = time_ns,
-				    .place = {.waits = SONDE_PLACE_WAITS(SYNC)},
-				    .weighs = fmin(share, 1)});
+	    found, &(struct sonde_finding){
+		       .subject = *where ? sonde_report_text(found->report, "%s", where) : "fsync",
+		       .evidence = sonde_report_text(found->report,
+						     "%.0f fsync-like calls took %.3f s of the critical path (%.1f "
+						     "%%)",
+						     calls, time_ns / 1e9, 100 * share),
+		       .saves_ns = time_ns,
+		       .place = {.waits = SONDE_PLACE_WAITS(SYNC)},
+		       .weighs = fmin(share, 1)});
 }
 
 /* Only calls on regular files: waits for pipes and sockets take as long as their writers do. */
@@ -224,7 +225,8 @@ SONDE_EVALUATE(loading)
 					      : "pipes and sockets",
 			       .evidence = sonde_report_text(
 				   found->report,
-				   "%.3f s of the critical path waiting for data from pipes and sockets (%.0f reads)",
+				   "%.3f s of the critical path were spent waiting for data from pipes and sockets "
+				   "(%.0f reads)",
 				   alone_ns / 1e9, both_of(facts, 0)),
 			       .saves_ns = saves_ns,
 			       .place = {.waits = SONDE_PLACE_WAITS(READ) | SONDE_PLACE_WAITS(RECEIVE)},
@@ -275,7 +277,7 @@ SONDE_EVALUATE(files)
 	    &(struct sonde_finding){
 		.subject = slowest_file(facts, found->report),
 		.evidence =
-		    sonde_report_text(found->report, "%.3f s of the critical path blocked in file calls (%.1f %%)",
+		    sonde_report_text(found->report, "%.3f s of the critical path were blocked in file calls (%.1f %%)",
 				      blocked_ns / 1e9, 100 * share),
 		.saves_ns = blocked_ns,
 		.place = {.waits = SONDE_PLACE_WAITS(OPEN) | SONDE_PLACE_WAITS(READ) | SONDE_PLACE_WAITS(WRITE) |

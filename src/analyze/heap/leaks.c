@@ -259,8 +259,6 @@ static int finish(void *state, struct sonde_report *report)
 	else if (!shown && !nobody_requested(pass->session))
 		rc = sonde_report_note(report, section, 0, "no leaks found%s",
 				       sonde_heap_pass_mean_b(pass) ? " among the sampled blocks" : "");
-	if (rc == 0 && !shown && !requested && section)
-		rc = note_details(pass, report, section);
 	for (size_t i = 0; rc == 0 && i < leaks.count; i++) {
 		if (!requested && !is_leak(&leaks.rows[i]))
 			continue;

@@ -121,7 +121,7 @@ static int flop_fill(const struct sonde_summary_facts *facts, struct sonde_repor
 	rc =
 	    row_add(report, section,
 		    &(struct figure){"compute.estimated_flops", why ? sonde_cell_absent(why) : sonde_cell_real(flop, 0),
-				     "FLOP counted: at least (--section flop)", NULL});
+				     "FLOP counted, a lower bound (--section flop)", NULL});
 	if (!why && !facts->run->wall_ns)
 		why = "no wall time";
 	return rc ? rc

@@ -209,7 +209,7 @@ static int notes_add(const struct sonde_flop *flop, const struct sonde_flop_zone
 		rc = library_notes(by_library, report, section);
 	if (rc == 0 && by_program->reports)
 		rc = sonde_report_note(
-		    report, section, 0, "counted by program: as reported with SONDE_ZONE_WORK, bytes too%s%s",
+		    report, section, 0, "counted by program: FLOP and bytes as reported with SONDE_ZONE_WORK%s%s",
 		    by_program->bytes > 0 && by_library->bytes > 0 ? "; only library calls' bytes are modelled" : "",
 		    by_library->calls ? "; library calls inside may be the same work, so they are not added" : "");
 	if (rc == 0 && flop->outside)

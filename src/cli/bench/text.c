@@ -201,6 +201,8 @@ static void put_outliers(struct table *table, enum sonde_versus_side side)
 	const struct sonde_versus *versus = table->versus;
 	const struct sonde_spread *spread = &versus->spread[side][versus->by];
 	size_t count = 0;
+	sonde_buf_printf(&table->figures.line, "outliers in %s time of the %s's runs: ", name_of(versus->by),
+			 side == SONDE_BASELINE ? "baseline" : "candidate");
 	for (size_t i = 0; i < versus->count; i++) {
 		double value = versus->pair[i].value[side][versus->by];
 		if (!sonde_spread_is_outlier(spread, value) || count++ >= NAMED_MAX)
@@ -212,10 +214,7 @@ static void put_outliers(struct table *table, enum sonde_versus_side side)
 	}
 	if (count > NAMED_MAX)
 		sonde_buf_printf(&table->figures.line, " and %zu more", count - NAMED_MAX);
-	sonde_buf_printf(
-	    &table->figures.line,
-	    " of the %s's runs %s outliers in %s time: another program may have run; the median is less affected",
-	    side == SONDE_BASELINE ? "baseline" : "candidate", sonde_word(count, "is", "are"), name_of(versus->by));
+	sonde_buf_text(&table->figures.line, "; another program may have run: the median is less affected");
 	if (count)
 		sonde_figures_sentence(&table->figures, "! ");
 	sonde_buf_clear(&table->figures.line);
@@ -258,13 +257,14 @@ static void put_notes(struct table *table)
 		sonde_buf_text(&table->figures.line, "each run includes about ");
 		sonde_figure_value(&table->figures.line, SONDE_UNIT_NS, (double)show->shell_ns,
 				   table->figures.style->ascii);
-		sonde_buf_text(&table->figures.line, versus->has_baseline
-							 ? " in both, which pulls the ratio towards 1"
-							 : "; a command given as separate words needs no shell");
+		sonde_buf_text(&table->figures.line,
+			       versus->has_baseline
+				   ? " of shell start-up in both, which pulls the ratio towards 1"
+				   : " of shell start-up; a command given as separate words needs no shell");
 		sonde_figures_sentence(&table->figures, "! ");
 	}
 	if (show->error) {
-		sonde_buf_text(&table->figures.line, "interrupted: the runs so far");
+		sonde_buf_text(&table->figures.line, "interrupted: the figures cover the runs so far");
 		sonde_figures_sentence(&table->figures, "! ");
 	}
 	if (show->baseline_at) {
@@ -275,7 +275,7 @@ static void put_notes(struct table *table)
 		sonde_figures_sentence(&table->figures, "! ");
 	}
 	if (show->interrupted) {
-		sonde_buf_text(&table->figures.line, "interrupted: the runs so far");
+		sonde_buf_text(&table->figures.line, "interrupted: the figures cover the runs so far");
 		sonde_figures_sentence(&table->figures, "! ");
 	}
 }

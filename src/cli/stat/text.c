@@ -128,7 +128,7 @@ static void put_io(struct sonde_stat_lines *text)
 		sonde_stat_line_end(text);
 	}
 	if (sonde_stat_line_begin(text, "descriptors", SONDE_STAT_FILES_PEAK)) {
-		sonde_stat_line_say(text, "at most at once");
+		sonde_stat_line_say(text, "maximum at one time");
 		sonde_stat_line_more(text, "", SONDE_STAT_FILES_LAST, " last");
 		sonde_stat_line_end(text);
 	}
@@ -137,11 +137,11 @@ static void put_io(struct sonde_stat_lines *text)
 	    sonde_stat_line_begin(text, "processes", SONDE_STAT_PROCESSES)) {
 		sonde_stat_line_say(text, text->show->figures->count_at_least ? "were seen; there may have been more"
 									      : "were seen");
-		sonde_stat_line_more(text, "", SONDE_STAT_PROCESSES_PEAK, " at most at once");
+		sonde_stat_line_more(text, "", SONDE_STAT_PROCESSES_PEAK, " at most at one time");
 		sonde_stat_line_end(text);
 	}
 	if (sonde_stat_line_begin(text, "threads", SONDE_STAT_THREADS_PEAK)) {
-		sonde_stat_line_say(text, "at most at once");
+		sonde_stat_line_say(text, "maximum at one time");
 		sonde_stat_line_more(text, "", SONDE_STAT_THREADS_LAST, " last");
 		sonde_stat_line_end(text);
 	}

@@ -96,7 +96,7 @@ static void put_table(struct writer *writer, const struct sonde_table *table)
 		fputs("|\n", writer->out);
 	}
 	if (table->omitted)
-		fprintf(writer->out, "\n%zu more rows.\n", table->omitted);
+		fprintf(writer->out, "\n%zu more row%s.\n", table->omitted, table->omitted == 1 ? "" : "s");
 	putc('\n', writer->out);
 }
 

@@ -291,7 +291,7 @@ int sonde_text_table(const struct sonde_table *table, const struct sonde_format_
 		rc = fits ? put_rows(&grid, out) : put_list(&grid, out);
 	if (!rc) {
 		if (table->omitted)
-			fprintf(out, "  (%zu more rows)\n", table->omitted);
+			fprintf(out, "  (%zu more row%s)\n", table->omitted, table->omitted == 1 ? "" : "s");
 		if (fits)
 			put_hidden(&grid, out);
 		put_basis(&grid, SONDE_BASIS_ESTIMATED, ": estimated", out);

@@ -19,7 +19,7 @@
 
 #define MARK_NS 1000000u /* minimum distance between most times */
 #define MARKS_AT_ONCE 1024u
-#define NOBODY_REQUESTED "killed by a signal, or left by _exit() or exec(): its memory could not be scanned"
+#define NOBODY_REQUESTED "memory not scanned: killed by a signal, or ended by _exit() or exec()"
 
 static void start_chunk(struct sonde_heap_chunks *chunks)
 {

@@ -430,7 +430,7 @@ static size_t say_missed(const struct sonde_source_run *run, char *out, size_t o
 		used = snprintf(out, out_b, "%zu threads were read up to %.1f s apart%s", run->most,
 				(double)run->longest_ns / 1e9, is_late ? "" : share);
 	if (run->met < all - all / 100)
-		used += snprintf(out + used, out_b - (size_t)used, "%sof at least %llu threads %llu were read%s",
+		used += snprintf(out + used, out_b - (size_t)used, "%sof at least %llu threads, %llu were read%s",
 				 used ? "; " : "", (unsigned long long)all, (unsigned long long)run->met,
 				 is_late ? share : ": the others exited before they were polled");
 	return (size_t)used;

@@ -92,7 +92,7 @@ equal "$(cat kept)" kept
 
 # Interrupted: the runs measured until then are reported.
 run 0 timeout --foreground --preserve-status -s INT 1.5 "$SONDE" bench -w 0 -r 1000 -- sleep 0.1
-has "$out" "interrupted: the runs so far"
+has "$out" "interrupted: the figures cover the runs so far"
 
 run 3 timeout --foreground --preserve-status -s INT 2.5 "$SONDE" bench --gate -w 0 -r 1000 --vs 'sleep 0.1' -- 'sleep 0.2'
 

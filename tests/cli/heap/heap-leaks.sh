@@ -97,7 +97,7 @@ for end in "_exit 4" "abort 134" "kill 137"; do
 	equal "$(of "not known" direct blocks bytes)" "20 2000"
 	equal "$(in_all unreachable)" 0
 	run 0 "$SONDE" report a.sonde
-	has "$out" "could not be scanned"
+	has "$out" "memory not scanned"
 done
 
 # The recording ends before the program.

@@ -241,7 +241,7 @@ matches "$(notes many)" 'threads? (was|were) seen'
 met=$(rows many.sonde threads | jq length)
 "$SONDE" report -q --json --section summary many.sonde | jq -r '.notes[].text' >many.notes
 if [ "$met" -lt 9000 ]; then
-	read -r all read < <(sed -nE 's/.*threads: limited: (.*; )?of at least ([0-9]+) threads ([0-9]+) were read.*/\2 \3/p' many.notes) ||
+	read -r all read < <(sed -nE 's/.*threads: limited: (.*; )?of at least ([0-9]+) threads, ([0-9]+) were read.*/\2 \3/p' many.notes) ||
 		fail "nothing says that $met of 10001 threads were met: $(cat many.notes)"
 	holds "$read <= $all && $all <= 1.02 * 10001" "$read of $all"
 fi

@@ -387,7 +387,7 @@ static void what_is_no_sample_does_not_count(void **state)
 	assert_int_equal(sections_int(t, "function", "g", "self_ns"), 4 * MS);
 	assert_true(sections_noted(t->notes, "100 % = 0.020 s of sampled CPU time (10 samples)"));
 	t = sections_get(&s, "threads");
-	assert_true(sections_noted(t->notes, "of unknown threads: 0.004 s (20.0 % of the 100 %)"));
+	assert_true(sections_noted(t->notes, "0.004 s (20.0 % of the 100 %) belong to unknown threads"));
 	t = sections_get(&s, "summary");
 	assert_int_equal(sections_int(t, "metric", "samples.count", "value"), 10);
 	assert_int_equal(sections_int(t, "metric", "samples.extra", "value"), 2);
