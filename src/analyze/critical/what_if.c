@@ -24,7 +24,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [FACTOR] = {"speedup", "speedup", SONDE_UNIT_FACTOR, SONDE_BASIS_MODELLED, 0, 1},
     [KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [NAME] = {"name", "name", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [SPEED] = {"speed", "this much faster", SONDE_UNIT_FACTOR, SONDE_BASIS_MEASURED, 0, 0},
+    [SPEED] = {"speed", "part sped up by", SONDE_UNIT_FACTOR, SONDE_BASIS_MEASURED, 0, 0},
 };
 
 struct asking {

@@ -39,7 +39,7 @@ static const char *why_none(const struct sonde_session *session)
 	if (row && row->state == SONDE_SOURCE_UNAVAILABLE && *row->detail)
 		return row->detail;
 	if (row && row->state == SONDE_SOURCE_ON)
-		return "nothing was allocated, or no block of it was sampled";
+		return "nothing was allocated, or no block was sampled";
 	if (!sonde_session_run(session)->closed)
 		return "allocations were not recorded, or the recording broke off before the first one";
 	return "allocations were not recorded: sonde record --heap -- …";

@@ -167,7 +167,7 @@ static int table_fill(const struct shares *shares, const struct order *order, si
 	section->table.omitted = count > limit ? count - limit : 0;
 	return sonde_report_note(
 	    report, section, 0,
-	    "the kernel counts neither send, recv, mappings nor io_uring; short children count for the parent");
+	    "the kernel omits send, recv, mappings and io_uring; short-lived children count with their parent");
 }
 
 static int shares_finish(void *state, struct sonde_report *report)
