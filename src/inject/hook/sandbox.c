@@ -21,7 +21,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "inject/hook/machine.h"
 #include "inject/hook/next.h"
