@@ -22,7 +22,7 @@
 #include "run/priority.h"
 #include "run/signals.h"
 #include "source/cpu/attached.h"
-#include "source/record/host.h"
+#include "source/resource/host.h"
 #include "source/record/snapshots.h"
 #include "source/resource/proc_stat.h"
 #include "source/record/recorder.h"

@@ -1,5 +1,5 @@
 /* host.c: describes the machine from /proc and /sys; a root prefix lets tests use captured trees. */
-#include "source/record/host.h"
+#include "source/resource/host.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -13,6 +13,7 @@
 #include "format/wait.h"
 #include "run/redacted.h"
 #include "run/shell.h"
+#include "source/resource/cgroup.h"
 
 /* A file whose first line is the value. */
 static const struct {
@@ -126,85 +127,11 @@ static unsigned affinity_of(pid_t pid)
 	return (unsigned)count;
 }
 
-static int read_line(char *line, size_t line_b, const char *root, const char *directory, const char *name)
-{
-	char path[PATH_MAX];
-	if ((size_t)snprintf(path, sizeof path, "%s/%s", directory, name) >= sizeof path)
-		return 0;
-	FILE *file = open_under(root, path);
-	int got = file && fgets(line, (int)line_b, file);
-	if (file)
-		fclose(file);
-	return got;
-}
-
-/* The CPU quota of one cgroup, in CPUs: "150000 100000" or "max 100000" in version 2, two files in version 1. 0 =
- * none. */
-static double quota_of(const char *root, const char *directory)
-{
-	char line[64];
-	double quota = 0, period = 0;
-	if (read_line(line, sizeof line, root, directory, "cpu.max")) {
-		if (sscanf(line, "%lf %lf", &quota, &period) != 2)
-			return 0;
-	} else if (read_line(line, sizeof line, root, directory, "cpu.cfs_quota_us")) {
-		quota = strtod(line, NULL);
-		if (read_line(line, sizeof line, root, directory, "cpu.cfs_period_us"))
-			period = strtod(line, NULL);
-	}
-	return quota > 0 && period > 0 ? quota / period : 0;
-}
-
-static int is_cpu_controller(const char *controllers)
-{
-	for (const char *at = controllers; (at = strstr(at, "cpu")); at++)
-		if ((at == controllers || at[-1] == ',') && (!at[3] || at[3] == ','))
-			return 1;
-	return 0;
-}
-
-/* The lowest quota of a cgroup and its ancestors. Truncates `directory` down to `base_len`. */
-static double quota_upwards(const char *root, char *directory, size_t base_len)
-{
-	double least = quota_of(root, directory);
-	while (strlen(directory) > base_len) {
-		*strrchr(directory, '/') = '\0';
-		double quota = quota_of(root, directory);
-		if (quota > 0 && (least <= 0 || quota < least))
-			least = quota;
-	}
-	return least;
-}
-
-double sonde_host_quota(const char *root)
-{
-	char line[PATH_MAX], directory[PATH_MAX + 64];
-	double least = 0;
-	FILE *file = open_under(root, "/proc/self/cgroup");
-	while (file && fgets(line, sizeof line, file)) { /* id:controllers:path */
-		char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
-		if (!path)
-			continue;
-		*controllers++ = *path++ = '\0';
-		trim(path);
-		if (*controllers && !is_cpu_controller(controllers))
-			continue;
-		const char *base = *controllers ? "/sys/fs/cgroup/cpu" : "/sys/fs/cgroup";
-		snprintf(directory, sizeof directory, "%s%s", base, strcmp(path, "/") ? path : "");
-		double quota = quota_upwards(root, directory, strlen(base));
-		if (quota > 0 && (least <= 0 || quota < least))
-			least = quota;
-	}
-	if (file)
-		fclose(file);
-	return least;
-}
-
 /* Writes how many CPUs the command may use: its CPU affinity, or its cgroup's quota if that is lower. */
 static void say_cpus(struct sonde_recorder *recorder, pid_t pid)
 {
 	char text[32];
-	double quota = sonde_host_quota("");
+	double quota = sonde_cgroup_quota("", 0);
 	unsigned cpus = affinity_of(pid);
 	int limited = quota > 0 && (!cpus || quota < cpus);
 	if (!limited && !cpus)
