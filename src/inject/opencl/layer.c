@@ -38,11 +38,6 @@ void opencl_unlock(void)
 	pthread_mutex_unlock(&mutex);
 }
 
-int opencl_is_on(void)
-{
-	return sonde_is_on();
-}
-
 int opencl_is_of_host(void)
 {
 	return is_of_host && sonde_is_on();

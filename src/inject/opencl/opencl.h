@@ -35,8 +35,7 @@ void opencl_waits_fill(struct _cl_icd_dispatch *table);
 
 void opencl_lock(void);
 void opencl_unlock(void);
-/* True while recording; `of_host`: host activities are recorded, too. */
-int opencl_is_on(void);
+/* True while host activities are recorded. */
 int opencl_is_of_host(void);
 /* At level `full`: records the calling thread's stack for the call with that correlation. */
 void opencl_stack(uint64_t correlation);
