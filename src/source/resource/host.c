@@ -15,29 +15,23 @@
 #include "run/shell.h"
 #include "source/resource/cgroup.h"
 
-/* A file whose first line is the value. */
-static const struct {
-	const char *key, *path;
-} files[] = {
-    {"host.kernel", "/proc/sys/kernel/osrelease"},
-    {"host.boot_id", "/proc/sys/kernel/random/boot_id"},
-    {"host.clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"},
-    {"host.perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid"},
-    {"host.kptr_restrict", "/proc/sys/kernel/kptr_restrict"},
-    {"host.ptrace_scope", "/proc/sys/kernel/yama/ptrace_scope"},
-    {"host.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"},
-    {"host.smt", "/sys/devices/system/cpu/smt/control"},
-    {"host.transparent_hugepage", "/sys/kernel/mm/transparent_hugepage/enabled"},
-    {"host.numa_nodes", "/sys/devices/system/node/online"},
-    {"host.cgroup_cpu_max", "/sys/fs/cgroup/cpu.max"},
-    {"host.cgroup_memory_max", "/sys/fs/cgroup/memory.max"},
-};
-
-/* The line of a file that starts with `field`; the value follows `separator`. */
+/* The value is the first line of a file; or that which starts with `field`, after the separator. */
 static const struct {
 	const char *key, *path, *field;
 	char separator;
-} fields[] = {
+} facts[] = {
+    {"host.kernel", "/proc/sys/kernel/osrelease", NULL, 0},
+    {"host.boot_id", "/proc/sys/kernel/random/boot_id", NULL, 0},
+    {"host.clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource", NULL, 0},
+    {"host.perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid", NULL, 0},
+    {"host.kptr_restrict", "/proc/sys/kernel/kptr_restrict", NULL, 0},
+    {"host.ptrace_scope", "/proc/sys/kernel/yama/ptrace_scope", NULL, 0},
+    {"host.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", NULL, 0},
+    {"host.smt", "/sys/devices/system/cpu/smt/control", NULL, 0},
+    {"host.transparent_hugepage", "/sys/kernel/mm/transparent_hugepage/enabled", NULL, 0},
+    {"host.numa_nodes", "/sys/devices/system/node/online", NULL, 0},
+    {"host.cgroup_cpu_max", "/sys/fs/cgroup/cpu.max", NULL, 0},
+    {"host.cgroup_memory_max", "/sys/fs/cgroup/memory.max", NULL, 0},
     {"host.cpu", "/proc/cpuinfo", "model name", ':'},
     {"host.memory", "/proc/meminfo", "MemTotal", ':'},
     {"host.os", "/etc/os-release", "PRETTY_NAME", '='},
@@ -79,28 +73,18 @@ static FILE *open_under(const char *root, const char *path)
 	return fopen(full, "re");
 }
 
-static void say_file(struct sonde_recorder *recorder, const char *root, size_t i)
+static void say_fact(struct sonde_recorder *recorder, const char *root, size_t i)
 {
 	char line[512];
-	FILE *file = open_under(root, files[i].path);
-	if (file && fgets(line, sizeof line, file)) {
-		trim(line);
-		sonde_recorder_info(recorder, files[i].key, line);
-	}
-	if (file)
-		fclose(file);
-}
-
-static void say_field(struct sonde_recorder *recorder, const char *root, size_t i)
-{
-	char line[512];
-	FILE *file = open_under(root, fields[i].path);
+	const char *field = facts[i].field;
+	FILE *file = open_under(root, facts[i].path);
 	while (file && fgets(line, sizeof line, file)) {
-		char *value = strchr(line, fields[i].separator);
-		if (!value || strncmp(line, fields[i].field, strlen(fields[i].field)))
+		char *value = field ? strchr(line, facts[i].separator) : line;
+		if (field && (!value || strncmp(line, field, strlen(field))))
 			continue;
-		trim(++value);
-		sonde_recorder_info(recorder, fields[i].key, value);
+		value += field != NULL;
+		trim(value);
+		sonde_recorder_info(recorder, facts[i].key, value);
 		break;
 	}
 	if (file)
@@ -148,10 +132,8 @@ void sonde_host_describe(struct sonde_recorder *recorder, const char *root)
 		sonde_recorder_info(recorder, "host.name", name.nodename);
 		sonde_recorder_info(recorder, "host.machine", name.machine);
 	}
-	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-		say_file(recorder, root, i);
-	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-		say_field(recorder, root, i);
+	for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+		say_fact(recorder, root, i);
 	say_number(recorder, "host.cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 	char key[64];
 	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
