@@ -154,13 +154,11 @@ static void on_left(void *context, pid_t pid, const struct sonde_link_leave *lea
 
 static void lose_process(struct sonde_source_run *run, pid_t pid)
 {
-	uint64_t now_ns = sonde_clock_now_ns();
 	struct sonde_recorder_loss loss = {
 	    .source = "heap",
 	    .cause = "processes that are not recorded: no memory for their blocks",
-	    .process = sonde_recorder_process(run->recorder, pid, now_ns),
+	    .process = sonde_recorder_process(run->recorder, pid, sonde_clock_now_ns()),
 	    .count = 1,
-	    .time_ns = now_ns,
 	};
 	sonde_recorder_lost(run->recorder, &loss);
 }
@@ -247,17 +245,23 @@ static void on_closed(void *context, pid_t pid)
 		oldest->ended = 1;
 }
 
-/* Called before the maps are read again: addresses in objects unloaded since then are resolved with the old maps. */
-static void on_passed(void *context, pid_t pid, const struct sonde_channel_drainer *drainer)
+/* Drains the rings, and sorts the events up to the time when they were read; NULL = an unknown process. */
+static struct process *pass(struct sonde_source_run *run, pid_t pid, const struct sonde_channel_drainer *drainer)
 {
-	struct sonde_source_run *run = context;
 	struct process *process = find(run, pid);
 	uint64_t cycles = sonde_clock_cycles(), ns = sonde_clock_now_ns();
 	if (!process)
-		return;
+		return NULL;
 	drainer->drain(drainer->context, pid);
 	take_snapshots(run, process, ns);
 	sonde_heap_process_run(process->heaps, cycles, ns);
+	return process;
+}
+
+/* Called before the maps are read again: addresses in objects unloaded since then are resolved with the old maps. */
+static void on_passed(void *context, pid_t pid, const struct sonde_channel_drainer *drainer)
+{
+	pass(context, pid, drainer);
 }
 
 static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_link_table *out)
@@ -266,19 +270,12 @@ static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_lin
 	return sonde_interposed_table(&run->interposed, pid, address, out);
 }
 
-/* Covers everything reported before: drains the rings, and sorts the events up to the time when they were read. */
+/* Covers everything reported before. */
 static int on_blocks(void *context, pid_t pid, const char *name, const struct sonde_channel_drainer *drainer,
 		     struct sonde_link_blocks *out)
 {
-	struct sonde_source_run *run = context;
-	struct process *process = find(run, pid);
-	uint64_t cycles = sonde_clock_cycles(), ns = sonde_clock_now_ns();
-	if (!process)
-		return -ENOENT;
-	drainer->drain(drainer->context, pid);
-	take_snapshots(run, process, ns);
-	sonde_heap_process_run(process->heaps, cycles, ns);
-	return sonde_heap_process_totals(process->heaps, name, out);
+	struct process *process = pass(context, pid, drainer);
+	return process ? sonde_heap_process_totals(process->heaps, name, out) : -ENOENT;
 }
 
 struct scan {

@@ -90,13 +90,18 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 	note_recorded(run, sonde_recorder_process(run->recorder, pid, sonde_clock_now_ns()));
 }
 
-static void on_words(void *context, pid_t pid, const struct sonde_pool_thread *thread, const uint64_t *words,
-		     size_t count)
+static struct process *find(const struct sonde_source_run *run, pid_t pid)
 {
-	struct sonde_source_run *run = context;
 	struct process *process = run->processes;
 	while (process && process->pid != pid)
 		process = process->next;
+	return process;
+}
+
+static void on_words(void *context, pid_t pid, const struct sonde_pool_thread *thread, const uint64_t *words,
+		     size_t count)
+{
+	struct process *process = find(context, pid);
 	if (process && words)
 		sonde_wait_process_add(process->waits, thread->id, words, count);
 }
@@ -141,14 +146,6 @@ static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_lin
 {
 	struct sonde_source_run *run = context;
 	return sonde_interposed_table(&run->interposed, pid, address, out);
-}
-
-static const struct process *find(const struct sonde_source_run *run, pid_t pid)
-{
-	const struct process *process = run->processes;
-	while (process && process->pid != pid)
-		process = process->next;
-	return process;
 }
 
 static int is_connected(void *context, pid_t pid)
