@@ -16,7 +16,7 @@
 #include "export/plot/roofline_svg.h"
 #include "roof/measure.h"
 #include "roof/roof.h"
-#include "source/record/host.h"
+#include "source/resource/cgroup.h"
 #include "util/error.h"
 
 struct request {
@@ -76,7 +76,7 @@ static void show_progress(void *context, unsigned done, unsigned all, const char
 static int measure(const struct request *request, struct sonde_roof *roof)
 {
 	int is_shown = !request->rendering.quiet && isatty(STDERR_FILENO);
-	const struct sonde_roof_options wanted = {.quota = sonde_host_quota(""),
+	const struct sonde_roof_options wanted = {.quota = sonde_cgroup_quota("", 0),
 						  .progress = is_shown ? show_progress : NULL};
 	int code = sonde_roof_measure(roof, &wanted);
 	if (is_shown)

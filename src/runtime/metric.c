@@ -36,37 +36,31 @@ static void counter_add(struct sonde_thread *thread, struct sonde_ring_pool *poo
 		__atomic_store_n(&thread->hot.counters, values, __ATOMIC_RELAXED);
 }
 
-void sonde_hot_slow_count(struct sonde_place *place, uint64_t amount)
+static int counter_slow(struct sonde_place *place, const char *name, uint64_t amount)
 {
 	struct sonde_ring_pool *pool;
 	struct sonde_thread *thread = sonde_thread_enter(&pool);
 	if (!thread)
-		return;
+		return SONDE_ERR_OFF;
 	int saved = errno;
-	uint32_t site = sonde_place_id(pool, place);
+	uint32_t site = place ? sonde_place_id(pool, place) : sonde_place_named(pool, SONDE_SITE_COUNTER, name);
 	if (atomic_load(&sonde_process_get()->state) == SONDE_PROCESS_ON)
 		counter_add(thread, pool, site, amount);
 	errno = saved;
 	sonde_thread_leave(thread);
+	return SONDE_OK;
+}
+
+void sonde_hot_slow_count(struct sonde_place *place, uint64_t amount)
+{
+	counter_slow(place, NULL, amount);
 }
 
 int sonde_counter_add(const char *name, uint64_t amount)
 {
 	if (!name)
 		return SONDE_ERR_ARGUMENT;
-	if (SONDE_HOT_LOAD(sonde_hot_self->off))
-		return SONDE_ERR_OFF;
-	struct sonde_ring_pool *pool;
-	struct sonde_thread *thread = sonde_thread_enter(&pool);
-	if (!thread)
-		return SONDE_ERR_OFF;
-	int saved = errno;
-	uint32_t site = sonde_place_named(pool, SONDE_SITE_COUNTER, name);
-	if (atomic_load(&sonde_process_get()->state) == SONDE_PROCESS_ON)
-		counter_add(thread, pool, site, amount);
-	errno = saved;
-	sonde_thread_leave(thread);
-	return SONDE_OK;
+	return SONDE_HOT_LOAD(sonde_hot_self->off) ? SONDE_ERR_OFF : counter_slow(NULL, name, amount);
 }
 
 /* Raises a word to at least `value`, even if a signal handler raises it concurrently. */

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/runtime.h"
 #include "runtime/table.h"

@@ -43,26 +43,30 @@ struct sonde_source {
 	 * missing and how to get it. It has no lasting effect. */
 	int (*probe)(const struct sonde_record_options *options, char *why, size_t why_b);
 
+	/* Size of the source's struct sonde_source_run: zeros before open(), freed by the caller after stop(), and when
+	 * open() has failed, which releases what it has opened. */
+	size_t run_b;
+
 	/* open() also registers with the channel (target/channel.h) if processes report to the source. */
-	int (*open)(struct sonde_source_run **out, const struct sonde_source_context *context);
+	int (*open)(struct sonde_source_run *run, const struct sonde_source_context *context);
 	int (*prepare)(struct sonde_source_run *run, struct sonde_launch *launch); /* NULL = nothing to prepare */
 	int (*start)(struct sonde_source_run *run, pid_t pid); /* pid: the held child, or the process to attach to */
 
-	/* Moves everything that happened before horizon_ns into the recorder. `final`: this is the last call. */
-	int (*drain)(struct sonde_source_run *run, uint64_t horizon_ns, int final);
+	/* Moves everything that happened before horizon_ns into the recorder, which keeps errors. `final`: this is the
+	 * last call. NULL = nothing to move: the channel delivers all data. */
+	void (*drain)(struct sonde_source_run *run, uint64_t horizon_ns, int final);
 
 	/* Passes the rows that the source still buffers to the writer. Called before each flush of the file and before
 	 * a flight recorder is saved. NULL = the recorder buffers the source's rows. */
 	void (*flush)(struct sonde_source_run *run);
 
-	/* Writes the descriptors to wait on to fds (at most max) and returns their number. NULL = the source is only
-	 * drained periodically. */
+	/* Writes the descriptors to wait on to fds (at most max) and returns their number. NULL = none. */
 	size_t (*poll_fds)(struct sonde_source_run *run, int *fds, size_t max);
 
-	/* Maximum time until the next drain, in ms; 0 = no limit. NULL = never a limit. */
-	int (*hurry_ms)(const struct sonde_source_run *run);
+	/* When the source is to be drained at the latest; UINT64_MAX = at any time. NULL = always at any time. */
+	uint64_t (*due_ns)(const struct sonde_source_run *run);
 
-	void (*stop)(struct sonde_source_run *run); /* writes the SOURCE and LOST records, frees the run */
+	void (*stop)(struct sonde_source_run *run); /* writes the SOURCE and LOST records, releases what is open */
 };
 
 #define SONDE_SOURCE(name, file) extern const struct sonde_source sonde_source_##name;

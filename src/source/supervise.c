@@ -22,7 +22,7 @@
 #include "run/priority.h"
 #include "run/signals.h"
 #include "source/cpu/attached.h"
-#include "source/record/host.h"
+#include "source/resource/host.h"
 #include "source/record/snapshots.h"
 #include "source/resource/proc_stat.h"
 #include "source/record/recorder.h"
@@ -92,7 +92,6 @@ static int open_sources(struct supervisor *supervisor)
 	    .recorder = supervisor->recorder, .channel = supervisor->channel, .snapshots = supervisor->snapshots};
 	for (size_t i = 0; i < sonde_source_count; i++) {
 		const struct sonde_source *source = sonde_sources[i];
-		struct sonde_source_run *run;
 		char why[512] = "";
 		if (supervisor->options->only_resources && !source->reads_counters)
 			continue;
@@ -101,8 +100,12 @@ static int open_sources(struct supervisor *supervisor)
 				say_unavailable(supervisor, source, why);
 			continue;
 		}
-		if (source->open(&run, &context)) {
+		struct sonde_source_run *run = calloc(1, source->run_b);
+		int rc = run ? source->open(run, &context)
+			     : sonde_error(ENOMEM, "out of memory for the %s source", source->name);
+		if (rc) {
 			say_unavailable(supervisor, source, sonde_error_text());
+			free(run);
 			continue;
 		}
 		supervisor->active[supervisor->active_count++] = (struct active){source, run};
@@ -129,6 +132,7 @@ static int prepare_sources(struct supervisor *supervisor)
 static void drop_source(struct supervisor *supervisor, size_t i)
 {
 	supervisor->active[i].source->stop(supervisor->active[i].run);
+	free(supervisor->active[i].run);
 	supervisor->active_count--;
 	memmove(&supervisor->active[i], &supervisor->active[i + 1],
 		(supervisor->active_count - i) * sizeof *supervisor->active);
@@ -180,7 +184,8 @@ static void drain_sources(struct supervisor *supervisor, int final)
 	uint64_t horizon = final ? UINT64_MAX : now - HORIZON_SLACK_NS;
 	sonde_channel_drain(supervisor->channel, final);
 	for (size_t i = 0; i < supervisor->active_count; i++)
-		supervisor->active[i].source->drain(supervisor->active[i].run, horizon, final);
+		if (supervisor->active[i].source->drain)
+			supervisor->active[i].source->drain(supervisor->active[i].run, horizon, final);
 	if (sonde_recorder_triggered(supervisor->recorder))
 		save_soon(supervisor, now);
 	save_if_due(supervisor, now);
@@ -196,6 +201,18 @@ static void drain_sources(struct supervisor *supervisor, int final)
 }
 
 /* --- the loop -------------------------------------------------------------------------------------------- */
+
+/* When the first source is due. */
+static uint64_t due_ns(const struct supervisor *supervisor)
+{
+	uint64_t first_ns = UINT64_MAX;
+	for (size_t i = 0; i < supervisor->active_count; i++) {
+		const struct active *active = &supervisor->active[i];
+		uint64_t next_ns = active->source->due_ns ? active->source->due_ns(active->run) : UINT64_MAX;
+		first_ns = next_ns < first_ns ? next_ns : first_ns;
+	}
+	return first_ns;
+}
 
 static void wait_for_something(struct supervisor *supervisor, int timeout_ms)
 {
@@ -215,7 +232,11 @@ static void wait_for_something(struct supervisor *supervisor, int timeout_ms)
 	supervisor->fd_count = count;
 	if (!supervisor->idle_fd_count)
 		supervisor->idle_fd_count = count;
-	poll(polls, (nfds_t)count, timeout_ms);
+	uint64_t now_ns = sonde_clock_now_ns(), wait_ns = (uint64_t)timeout_ms * MS_NS, next_ns = due_ns(supervisor);
+	if (next_ns < now_ns + wait_ns)
+		wait_ns = next_ns > now_ns ? next_ns - now_ns : 0;
+	struct timespec timeout = {(time_t)(wait_ns / 1000000000u), (long)(wait_ns % 1000000000u)};
+	ppoll(polls, (nfds_t)count, &timeout, NULL);
 }
 
 /* True if the loop may wait longer: kernel buffers wake us when they fill up. Rings of connected processes do not,
@@ -229,24 +250,12 @@ static int is_quiet(struct supervisor *supervisor)
 	       supervisor->pid_fd >= 0 && !supervisor->options->keep_ns;
 }
 
-/* The shortest maximum wait that any source requires, at most `most_ms`. */
-static uint64_t hurry_ms(const struct supervisor *supervisor, uint64_t most_ms)
-{
-	for (size_t i = 0; i < supervisor->active_count; i++) {
-		const struct active *active = &supervisor->active[i];
-		int ms = active->source->hurry_ms ? active->source->hurry_ms(active->run) : 0;
-		most_ms = ms > 0 && (uint64_t)ms < most_ms ? (uint64_t)ms : most_ms;
-	}
-	return most_ms;
-}
-
 /* The next timeout after waiting `waited_ms`; not beyond the end of the recording. */
 static int next_wait_ms(struct supervisor *supervisor, int waited_ms)
 {
 	uint64_t most_ms = is_quiet(supervisor) ? POLL_QUIET_MS : POLL_MS,
 		 duration_ns = supervisor->options->duration_ns;
 	uint64_t passed_ns = sonde_clock_now_ns() - supervisor->start_ns;
-	most_ms = hurry_ms(supervisor, most_ms);
 	uint64_t wait_ms = (uint64_t)waited_ms * 2 < most_ms ? (uint64_t)waited_ms * 2 : most_ms;
 	if (duration_ns && passed_ns < duration_ns && (duration_ns - passed_ns) / MS_NS < wait_ms)
 		wait_ms = (duration_ns - passed_ns) / MS_NS + 1;
@@ -384,7 +393,7 @@ static void say_end(struct supervisor *supervisor, uint64_t end_ns)
 	if (supervisor->status == -1)
 		return;
 	const struct rusage *usage = &supervisor->usage;
-	struct sonde_recorder_end end = {
+	struct sonde_meta_process_end end = {
 	    .status = supervisor->status,
 	    .user_ns = timeval_ns(usage->ru_utime),
 	    .system_ns = timeval_ns(usage->ru_stime),

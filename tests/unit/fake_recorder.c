@@ -40,12 +40,6 @@ void sonde_recorder_tells(struct sonde_recorder *recorder)
 	(void)recorder;
 }
 
-int sonde_recorder_error(const struct sonde_recorder *recorder)
-{
-	(void)recorder;
-	return 0;
-}
-
 uint32_t sonde_recorder_known(const struct sonde_recorder *recorder, pid_t pid, pid_t tid, uint64_t time_ns)
 {
 	(void)pid, (void)time_ns;

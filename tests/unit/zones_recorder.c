@@ -52,12 +52,6 @@ const struct sonde_record_options *sonde_recorder_options(const struct sonde_rec
 	return &recorder->options;
 }
 
-int sonde_recorder_error(const struct sonde_recorder *recorder)
-{
-	(void)recorder;
-	return 0;
-}
-
 uint32_t sonde_recorder_process(struct sonde_recorder *recorder, pid_t pid, uint64_t time_ns)
 {
 	(void)time_ns;
@@ -328,7 +322,8 @@ void zones_start(struct zones_run *run, const struct sonde_record_options *optio
 	if (sonde_channel_open(&run->channel, run->recorder, snapshots))
 		abort();
 	const struct sonde_source_context context = {run->recorder, run->channel, snapshots};
-	if (sonde_source_zones.open(&run->source, &context))
+	run->source = calloc(1, sonde_source_zones.run_b);
+	if (!run->source || sonde_source_zones.open(run->source, &context))
 		abort();
 	run->pid = fork();
 	if (run->pid)
@@ -362,6 +357,7 @@ int zones_finish(struct zones_run *run)
 void zones_free(struct zones_run *run)
 {
 	sonde_source_zones.stop(run->source);
+	free(run->source);
 	sonde_channel_close(run->channel);
 	free(run->recorder);
 }

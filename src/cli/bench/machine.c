@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "analyze/diff/machines.h"
-#include "source/record/host.h"
+#include "source/resource/cgroup.h"
 #include "util/file.h"
 
 /* Files whose first line is the value. */
@@ -47,7 +47,7 @@ static void put_cpus(struct sonde_bench_machine *out)
 {
 	enum { CPUS_MOST = 1 << 16 };
 	char text[32];
-	double quota = sonde_host_quota("");
+	double quota = sonde_cgroup_quota("", 0);
 	size_t size_b = CPU_ALLOC_SIZE(CPUS_MOST);
 	cpu_set_t *set = CPU_ALLOC(CPUS_MOST);
 	int count = set && !sched_getaffinity(0, size_b, set) ? CPU_COUNT_S(size_b, set) : 0;

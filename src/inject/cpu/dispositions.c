@@ -12,12 +12,9 @@
  * whose alternate stack is too small for the kernel's frame and our handler is not sampled.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <ucontext.h>
-#include <unistd.h>
 
 #include "inject/hook/inject.h"
 #include "inject/hook/machine.h"

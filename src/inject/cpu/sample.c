@@ -18,7 +18,6 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "inject/hook/inject.h"

@@ -5,6 +5,12 @@
 
 #include "inject/cuda/decode_state.h"
 
+/* Start, end and correlation of an activity, from a record of that kind. */
+#define TIMES(kind)                                                              \
+	.start_ns = cuda_moment(decoder, cuda_u64(record, CUDA_##kind##_start)), \
+	.end_ns = cuda_moment(decoder, cuda_u64(record, CUDA_##kind##_end)),     \
+	.correlation = cuda_u32(record, CUDA_##kind##_correlationId)
+
 /* --- records ------------------------------------------------------------------------------------------------------ */
 
 /* One operation per graph, unless there are too many. */
@@ -57,10 +63,8 @@ static void take_kernel(struct cuda_decoder *decoder, const uint8_t *record, siz
 	memcpy(operation.block, record + CUDA_Kernel10_blockX, sizeof operation.block);
 	struct sonde_activity activity = {
 	    .operation = cuda_operation_of(decoder, &operation),
-	    .start_ns = cuda_moment(decoder, cuda_u64(record, CUDA_Kernel10_start)),
-	    .end_ns = cuda_moment(decoder, cuda_u64(record, CUDA_Kernel10_end)),
+	    TIMES(Kernel10),
 	    .submitted_ns = cuda_moment(decoder, cuda_u64(record, CUDA_Kernel10_submitted)),
-	    .correlation = cuda_u32(record, CUDA_Kernel10_correlationId),
 	};
 	take_launch(decoder, cuda_u32(record, CUDA_Kernel10_graphId), (uint32_t)activity.correlation);
 	cuda_record_work(decoder, &activity, record, CUDA_Kernel10_deviceId);
@@ -104,9 +108,7 @@ static void take_copy(struct cuda_decoder *decoder, const uint8_t *record, size_
 	struct sonde_activity activity = {
 	    .operation = cuda_named(decoder, SONDE_OPERATION_COPY, copies[kind].name, from ? from : copies[kind].from,
 				    to ? to : copies[kind].to),
-	    .start_ns = cuda_moment(decoder, cuda_u64(record, CUDA_Memcpy6_start)),
-	    .end_ns = cuda_moment(decoder, cuda_u64(record, CUDA_Memcpy6_end)),
-	    .correlation = cuda_u32(record, CUDA_Memcpy6_correlationId),
+	    TIMES(Memcpy6),
 	    .size_b = cuda_u64(record, CUDA_Memcpy6_bytes),
 	};
 	take_launch(decoder, cuda_u32(record, CUDA_Memcpy6_graphId), (uint32_t)activity.correlation);
@@ -133,9 +135,7 @@ static void take_peer_copy(struct cuda_decoder *decoder, const uint8_t *record, 
 	};
 	struct sonde_activity activity = {
 	    .operation = cuda_operation_of(decoder, &operation),
-	    .start_ns = cuda_moment(decoder, cuda_u64(record, CUDA_MemcpyPtoP4_start)),
-	    .end_ns = cuda_moment(decoder, cuda_u64(record, CUDA_MemcpyPtoP4_end)),
-	    .correlation = cuda_u32(record, CUDA_MemcpyPtoP4_correlationId),
+	    TIMES(MemcpyPtoP4),
 	    .size_b = cuda_u64(record, CUDA_MemcpyPtoP4_bytes),
 	};
 	take_launch(decoder, cuda_u32(record, CUDA_MemcpyPtoP4_graphId), (uint32_t)activity.correlation);
@@ -148,9 +148,7 @@ static void take_fill(struct cuda_decoder *decoder, const uint8_t *record, size_
 	(void)size_b;
 	struct sonde_activity activity = {
 	    .operation = cuda_named(decoder, SONDE_OPERATION_FILL, "fill", SONDE_MEMORY_UNKNOWN, to),
-	    .start_ns = cuda_moment(decoder, cuda_u64(record, CUDA_Memset4_start)),
-	    .end_ns = cuda_moment(decoder, cuda_u64(record, CUDA_Memset4_end)),
-	    .correlation = cuda_u32(record, CUDA_Memset4_correlationId),
+	    TIMES(Memset4),
 	    .size_b = cuda_u64(record, CUDA_Memset4_bytes),
 	};
 	take_launch(decoder, cuda_u32(record, CUDA_Memset4_graphId), (uint32_t)activity.correlation);
@@ -164,9 +162,7 @@ static void take_graph(struct cuda_decoder *decoder, const uint8_t *record, size
 	snprintf(name, sizeof name, "graph %u", cuda_u32(record, CUDA_GraphTrace2_graphId));
 	struct sonde_activity activity = {
 	    .operation = cuda_named(decoder, SONDE_OPERATION_GRAPH, name, 0, 0),
-	    .start_ns = cuda_moment(decoder, cuda_u64(record, CUDA_GraphTrace2_start)),
-	    .end_ns = cuda_moment(decoder, cuda_u64(record, CUDA_GraphTrace2_end)),
-	    .correlation = cuda_u32(record, CUDA_GraphTrace2_correlationId),
+	    TIMES(GraphTrace2),
 	    .queue = cuda_queue_of(decoder, cuda_u32(record, CUDA_GraphTrace2_deviceId),
 				   cuda_u32(record, CUDA_GraphTrace2_contextId),
 				   cuda_u32(record, CUDA_GraphTrace2_streamId)),
@@ -282,9 +278,7 @@ static void take_sync(struct cuda_decoder *decoder, const uint8_t *record, size_
 	(void)size_b;
 	struct sonde_activity activity = {
 	    .operation = cuda_named(decoder, kind, names[type < sizeof names / sizeof *names ? type : 0], 0, 0),
-	    .start_ns = cuda_moment(decoder, cuda_u64(record, CUDA_Synchronization2_start)),
-	    .end_ns = cuda_moment(decoder, cuda_u64(record, CUDA_Synchronization2_end)),
-	    .correlation = cuda_u32(record, CUDA_Synchronization2_correlationId),
+	    TIMES(Synchronization2),
 	};
 	if (type == CUDA_SYNC_STREAM)
 		activity.queue = cuda_queue_of_context(decoder, cuda_u32(record, CUDA_Synchronization2_contextId),
@@ -346,9 +340,7 @@ static void take_call(struct cuda_decoder *decoder, const uint8_t *record, size_
 	struct sonde_activity activity = {
 	    .operation = cuda_named(decoder, SONDE_OPERATION_API, name ? name : other, 0, 0),
 	    .tid = cuda_u32(record, CUDA_API_threadId),
-	    .start_ns = cuda_moment(decoder, cuda_u64(record, CUDA_API_start)),
-	    .end_ns = cuda_moment(decoder, cuda_u64(record, CUDA_API_end)),
-	    .correlation = cuda_u32(record, CUDA_API_correlationId),
+	    TIMES(API),
 	};
 	keep_call(decoder, &activity);
 	cuda_record_host(decoder, &activity);

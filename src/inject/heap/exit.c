@@ -11,7 +11,6 @@
  * instructions save registers and the stack pointer, before any of our code has touched the stack.
  */
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "inject/heap/heap.h"

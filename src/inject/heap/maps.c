@@ -108,16 +108,6 @@ void heap_maps_ask(void)
 		page_b = getauxval(AT_PAGESZ);
 }
 
-/* A raw system call that sets errno like the C library. */
-static long direct(long number, long a, long b, long c, long d, long e, long f)
-{
-	long result = inject_machine_call(number, a, b, c, d, e, f);
-	if (result >= 0 || result < -4095)
-		return result;
-	errno = (int)-result;
-	return -1;
-}
-
 /* For calls before our constructor: the order of lookups does not matter. */
 #define NEEDS(name)               \
 	if (unlikely(!next.name)) \
@@ -206,8 +196,9 @@ static void *map(const struct request *request, void *(*real)(void *, size_t, in
 	if (likely(real != NULL))
 		return real(request->at, request->size_b, request->protection, request->flags, request->fd,
 			    request->offset);
-	return (void *)direct(SYS_mmap, (long)request->at, (long)request->size_b, request->protection, request->flags,
-			      request->fd, request->offset); /* NOLINT: an address, or −1 */
+	return (void *)inject_machine_direct(SYS_mmap, (long)request->at, (long)request->size_b, request->protection,
+					     request->flags, request->fd,
+					     request->offset); /* NOLINT: an address, or −1 */
 }
 
 static void record_mapped(const struct request *request, const void *mapped, const struct hook_caller *caller)
@@ -260,7 +251,8 @@ EXPORT void *sonde_heap_mmap(HOOK_HEAP_MMAP)
 static int unmap(void *at, size_t size_b)
 {
 	NEEDS(munmap)
-	return next.munmap ? next.munmap(at, size_b) : (int)direct(SYS_munmap, (long)at, (long)size_b, 0, 0, 0, 0);
+	return next.munmap ? next.munmap(at, size_b)
+			   : (int)inject_machine_direct(SYS_munmap, (long)at, (long)size_b, 0, 0, 0, 0);
 }
 
 EXPORT int munmap(void *at, size_t size_b)
@@ -281,8 +273,8 @@ static void *remap(void *at, size_t size_b, size_t new_b, int flags, void *new_a
 	NEEDS(mremap)
 	if (likely(next.mremap != NULL))
 		return next.mremap(at, size_b, new_b, flags, new_at);
-	return (void *)direct(SYS_mremap, (long)at, (long)size_b, (long)new_b, flags, (long)new_at,
-			      0); /* NOLINT: an address, or −1 */
+	return (void *)inject_machine_direct(SYS_mremap, (long)at, (long)size_b, (long)new_b, flags, (long)new_at,
+					     0); /* NOLINT: an address, or −1 */
 }
 
 /* Unmaps only the rest of a mapping. */
@@ -328,8 +320,9 @@ EXPORT int mprotect(void *at, size_t size_b, int protection)
 	NEEDS(mprotect)
 	struct hook_caller caller = HOOK_CALLER();
 	uint64_t address = (uint64_t)(uintptr_t)at;
-	int code = next.mprotect ? next.mprotect(at, size_b, protection)
-				 : (int)direct(SYS_mprotect, (long)at, (long)size_b, protection, 0, 0, 0);
+	int code = next.mprotect
+		       ? next.mprotect(at, size_b, protection)
+		       : (int)inject_machine_direct(SYS_mprotect, (long)at, (long)size_b, protection, 0, 0, 0);
 	if (code || !is_program(&caller))
 		return code;
 	if (protection & PROT_WRITE)

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "inject/hook/connect.h"
 #include "inject/hook/machine.h"

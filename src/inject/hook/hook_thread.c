@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "inject/hook/births.h"

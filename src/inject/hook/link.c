@@ -14,22 +14,13 @@
 
 #include "inject/hook/machine.h"
 
-/* Like the C library's syscall(). */
-static long direct(long number, long a, long b, long c, long d, long e, long f)
-{
-	long result = inject_machine_call(number, a, b, c, d, e, f);
-	if (result >= 0 || result < -4095)
-		return result;
-	errno = (int)-result;
-	return -1;
-}
-
 static int direct_int(long number, long a, long b, long c, long d, long e)
 {
-	return (int)direct(number, a, b, c, d, e, 0);
+	return (int)inject_machine_direct(number, a, b, c, d, e, 0);
 }
 
-#define CALL(number, a, b, c, d, e, f) direct(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+#define CALL(number, a, b, c, d, e, f) \
+	inject_machine_direct(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 #define CALL_INT(number, a, b, c, d, e) direct_int(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e))
 #define CALL_ANY(number, a, b, c, d, e, f, ...) CALL(number, a, b, c, d, e, f)
 #define syscall(...) CALL_ANY(__VA_ARGS__, 0, 0, 0, 0, 0, 0)

@@ -2,6 +2,7 @@
 #ifndef SONDE_INJECT_HOOK_MACHINE_H
 #define SONDE_INJECT_HOOK_MACHINE_H
 
+#include <errno.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -85,6 +86,16 @@ static inline long inject_machine_call(long number, long a, long b, long c, long
 #else
 #error "sonde: the registers of this machine in a signal handler are not known"
 #endif
+
+/* The same with the C library's result: −1 and errno for an error. */
+static inline long inject_machine_direct(long number, long a, long b, long c, long d, long e, long f)
+{
+	long result = inject_machine_call(number, a, b, c, d, e, f);
+	if (result >= 0 || result < -4095)
+		return result;
+	errno = (int)-result;
+	return -1;
+}
 
 /* Takes as many arguments as the call has. Not syscall(), which is hooked, and may be the program's own. */
 #define INJECT_CALL(...) INJECT_CALL_ANY(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)

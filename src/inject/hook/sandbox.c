@@ -21,7 +21,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "inject/hook/machine.h"
 #include "inject/hook/next.h"
@@ -119,11 +118,7 @@ static int installs(unsigned long operation, int is_plain, const void *program)
 
 __attribute__((noinline)) static long direct(long number, long a, long b, long c, long d, long e, long f)
 {
-	long result = inject_machine_call(number, a, b, c, d, e, f);
-	if (result >= 0 || result < -4095)
-		return result;
-	errno = (int)-result;
-	return -1;
+	return inject_machine_direct(number, a, b, c, d, e, f);
 }
 
 static void before_prctl(long option, long a)

@@ -13,64 +13,59 @@
 
 /* --- contents of annotations -------------------------------------------------------------------------------------- */
 
-static void attributes_set(struct nvtx_attributes *attributes, const char *text, size_t text_b)
+static struct nvtx_attributes of_text(const char *text, size_t text_b)
 {
-	attributes->text = text_b ? text : UNNAMED;
-	attributes->text_b = text_b ? text_b : sizeof(UNNAMED) - 1;
+	return (struct nvtx_attributes){.text = text_b ? text : UNNAMED,
+					.text_b = text_b ? text_b : sizeof(UNNAMED) - 1};
 }
 
-static void attributes_ascii(struct nvtx_attributes *attributes, const char *text)
+static struct nvtx_attributes of_ascii(const char *text)
 {
-	attributes_set(attributes, text, text ? strnlen(text, NVTX_TEXT_MAX_B) : 0);
+	return of_text(text, text ? strnlen(text, NVTX_TEXT_MAX_B) : 0);
 }
 
-static void attributes_wide(struct nvtx_attributes *attributes, char capacity[NVTX_WIDE_B], const wchar_t *text)
+static struct nvtx_attributes of_wide(char capacity[NVTX_WIDE_B], const wchar_t *text)
 {
-	attributes_set(attributes, capacity, text ? nvtx_text_utf8(capacity, NVTX_WIDE_B, text) : 0);
+	return of_text(capacity, text ? nvtx_text_utf8(capacity, NVTX_WIDE_B, text) : 0);
 }
 
-static void attributes_registered(struct nvtx_attributes *attributes, const void *handle)
+static struct nvtx_attributes of_registered(const void *handle)
 {
 	struct nvtx_name *string = nvtx_string_of(handle);
-	if (string)
-		attributes_set(attributes, string->key, string->key_b);
-	attributes->string = string;
+	struct nvtx_attributes attributes = string ? of_text(string->key, string->key_b) : of_text(NULL, 0);
+	attributes.string = string;
+	return attributes;
 }
 
-static void attributes_message(struct nvtx_attributes *attributes, char capacity[NVTX_WIDE_B],
-			       const struct nvtx_event *event)
+static struct nvtx_attributes of_message(char capacity[NVTX_WIDE_B], const struct nvtx_event *event)
 {
 	switch (event->message_type) {
 	case NVTX_MESSAGE_ASCII:
-		attributes_ascii(attributes, event->message.ascii);
-		break;
+		return of_ascii(event->message.ascii);
 	case NVTX_MESSAGE_WIDE:
-		attributes_wide(attributes, capacity, event->message.wide);
-		break;
+		return of_wide(capacity, event->message.wide);
 	case NVTX_MESSAGE_IS_REGISTERED:
-		attributes_registered(attributes, event->message.registered);
-		break;
+		return of_registered(event->message.registered);
 	default:
-		break;
+		return of_text(NULL, 0);
 	}
 }
 
-static void attributes_event(struct nvtx_attributes *attributes, char capacity[NVTX_WIDE_B],
-			     const struct nvtx_event *event)
+static struct nvtx_attributes of_event(char capacity[NVTX_WIDE_B], const struct nvtx_event *event)
 {
-	*attributes = (struct nvtx_attributes){.text = UNNAMED, .text_b = sizeof(UNNAMED) - 1};
+	struct nvtx_attributes attributes =
+	    event && HAS(event, message) ? of_message(capacity, event) : of_text(NULL, 0);
 	if (!event)
-		return;
+		return attributes;
 	if (HAS(event, category))
-		attributes->category = event->category;
+		attributes.category = event->category;
 	if (HAS(event, color) && event->color_type == NVTX_COLOR_IS_ARGB)
-		attributes->color = event->color & 0xffffffu;
+		attributes.color = event->color & 0xffffffu;
 	if (HAS(event, payload)) {
-		attributes->payload_type = event->payload_type;
-		attributes->payload = event->payload;
+		attributes.payload_type = event->payload_type;
+		attributes.payload = event->payload;
 	}
-	if (HAS(event, message))
-		attributes_message(attributes, capacity, event);
+	return attributes;
 }
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
@@ -80,7 +75,7 @@ static int push_in(const void *domain, const struct nvtx_event *event)
 	char capacity[NVTX_WIDE_B];
 	struct nvtx_attributes attributes = {0};
 	if (nvtx_is_on())
-		attributes_event(&attributes, capacity, event);
+		attributes = of_event(capacity, event);
 	return nvtx_push(nvtx_domain_of(domain), &attributes);
 }
 
@@ -93,7 +88,7 @@ static int push_a(const char *text)
 {
 	struct nvtx_attributes attributes = {0};
 	if (nvtx_is_on())
-		attributes_ascii(&attributes, text);
+		attributes = of_ascii(text);
 	return nvtx_push(NVTX_DOMAIN_OF_ALL, &attributes);
 }
 
@@ -102,7 +97,7 @@ static int push_w(const wchar_t *text)
 	char capacity[NVTX_WIDE_B];
 	struct nvtx_attributes attributes = {0};
 	if (nvtx_is_on())
-		attributes_wide(&attributes, capacity, text);
+		attributes = of_wide(capacity, text);
 	return nvtx_push(NVTX_DOMAIN_OF_ALL, &attributes);
 }
 
@@ -119,8 +114,7 @@ static int pop(void)
 static uint64_t start_in(const void *domain, const struct nvtx_event *event)
 {
 	char capacity[NVTX_WIDE_B];
-	struct nvtx_attributes attributes;
-	attributes_event(&attributes, capacity, event);
+	struct nvtx_attributes attributes = of_event(capacity, event);
 	return nvtx_start(nvtx_domain_of(domain), &attributes);
 }
 
@@ -131,16 +125,14 @@ static uint64_t start_ex(const struct nvtx_event *event)
 
 static uint64_t start_a(const char *text)
 {
-	struct nvtx_attributes attributes = {0};
-	attributes_ascii(&attributes, text);
+	struct nvtx_attributes attributes = of_ascii(text);
 	return nvtx_start(NVTX_DOMAIN_OF_ALL, &attributes);
 }
 
 static uint64_t start_w(const wchar_t *text)
 {
 	char capacity[NVTX_WIDE_B];
-	struct nvtx_attributes attributes = {0};
-	attributes_wide(&attributes, capacity, text);
+	struct nvtx_attributes attributes = of_wide(capacity, text);
 	return nvtx_start(NVTX_DOMAIN_OF_ALL, &attributes);
 }
 
@@ -158,8 +150,7 @@ static void end_in(const void *domain, uint64_t id)
 static void mark_in(const void *domain, const struct nvtx_event *event)
 {
 	char capacity[NVTX_WIDE_B];
-	struct nvtx_attributes attributes;
-	attributes_event(&attributes, capacity, event);
+	struct nvtx_attributes attributes = of_event(capacity, event);
 	nvtx_mark(nvtx_domain_of(domain), &attributes);
 }
 
@@ -170,46 +161,40 @@ static void mark_ex(const struct nvtx_event *event)
 
 static void mark_a(const char *text)
 {
-	struct nvtx_attributes attributes = {0};
-	attributes_ascii(&attributes, text);
+	struct nvtx_attributes attributes = of_ascii(text);
 	nvtx_mark(NVTX_DOMAIN_OF_ALL, &attributes);
 }
 
 static void mark_w(const wchar_t *text)
 {
 	char capacity[NVTX_WIDE_B];
-	struct nvtx_attributes attributes = {0};
-	attributes_wide(&attributes, capacity, text);
+	struct nvtx_attributes attributes = of_wide(capacity, text);
 	nvtx_mark(NVTX_DOMAIN_OF_ALL, &attributes);
 }
 
 static void thread_a(uint32_t tid, const char *name)
 {
-	struct nvtx_attributes attributes = {0};
-	attributes_ascii(&attributes, name);
+	struct nvtx_attributes attributes = of_ascii(name);
 	nvtx_name_thread(tid, attributes.text, attributes.text_b);
 }
 
 static void thread_w(uint32_t tid, const wchar_t *name)
 {
 	char capacity[NVTX_WIDE_B];
-	struct nvtx_attributes attributes = {0};
-	attributes_wide(&attributes, capacity, name);
+	struct nvtx_attributes attributes = of_wide(capacity, name);
 	nvtx_name_thread(tid, attributes.text, attributes.text_b);
 }
 
 static void category_in_a(const void *domain, uint32_t category, const char *name)
 {
-	struct nvtx_attributes attributes = {0};
-	attributes_ascii(&attributes, name);
+	struct nvtx_attributes attributes = of_ascii(name);
 	nvtx_category_set(nvtx_domain_of(domain), category, attributes.text, attributes.text_b);
 }
 
 static void category_in_w(const void *domain, uint32_t category, const wchar_t *name)
 {
 	char capacity[NVTX_WIDE_B];
-	struct nvtx_attributes attributes = {0};
-	attributes_wide(&attributes, capacity, name);
+	struct nvtx_attributes attributes = of_wide(capacity, name);
 	nvtx_category_set(nvtx_domain_of(domain), category, attributes.text, attributes.text_b);
 }
 

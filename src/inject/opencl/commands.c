@@ -283,7 +283,7 @@ static void add(const struct opencl_call *call, const struct opencl_what *what, 
 void opencl_begin(struct opencl_call *call, cl_command_queue handle, cl_event *event)
 {
 	*call = (struct opencl_call){.queue = handle, .event = event};
-	if (!opencl_is_on())
+	if (!sonde_is_on())
 		return;
 	opencl_lock();
 	const struct opencl_queue *queue = opencl_queue_find(handle);

@@ -38,11 +38,6 @@ void opencl_unlock(void)
 	pthread_mutex_unlock(&mutex);
 }
 
-int opencl_is_on(void)
-{
-	return sonde_is_on();
-}
-
 int opencl_is_of_host(void)
 {
 	return is_of_host && sonde_is_on();
@@ -141,8 +136,8 @@ EXPORT CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t
 static void fill(void)
 {
 	static void (*const fills[])(struct _cl_icd_dispatch *) = {
-	    opencl_kernels_fill, opencl_buffers_fill, opencl_images_fill,   opencl_shared_fill,
-	    opencl_queues_fill,  opencl_memory_fill,  opencl_programs_fill, opencl_waits_fill,
+	    opencl_calls_fill,  opencl_kernels_fill,  opencl_shared_fill, opencl_queues_fill,
+	    opencl_memory_fill, opencl_programs_fill, opencl_waits_fill,
 	};
 	for (size_t i = 0; i < sizeof(fills) / sizeof(*fills); i++)
 		fills[i](&ours);

@@ -1,4 +1,4 @@
-/* memory.c: buffers and images: size, kind of memory, creation and release (opencl/opencl.h).
+/* memory.c: buffers and images: size, kind of memory, creation, release and maps (opencl/opencl.h).
  *
  * A memory object ends with the program's last reference, which is counted here, since the driver's count includes its
  * own references. The driver may keep the memory until commands that use it are complete. A sub-buffer has no memory of
@@ -32,11 +32,6 @@ uint8_t opencl_memory_kind(cl_mem memory)
 	return (uint8_t)value_of(memory, STATE);
 }
 
-uint64_t opencl_memory_size(cl_mem memory)
-{
-	return value_of(memory, SIZE);
-}
-
 uint64_t opencl_memory_region(cl_mem image, const size_t region[3])
 {
 	return region ? value_of(image, ELEMENT) * region[0] * region[1] * region[2] : 0;
@@ -53,7 +48,7 @@ uint8_t opencl_host_kind(const void *pointer)
 	return kind;
 }
 
-void opencl_mapped(cl_mem memory, const void *pointer, uint64_t size_b)
+static void mapped_add(cl_mem memory, const void *pointer, uint64_t size_b)
 {
 	int at = 0;
 	if (opencl_memory_kind(memory) != SONDE_MEMORY_HOST)
@@ -68,7 +63,7 @@ void opencl_mapped(cl_mem memory, const void *pointer, uint64_t size_b)
 	opencl_unlock();
 }
 
-void opencl_unmapped(const void *pointer)
+static void mapped_remove(const void *pointer)
 {
 	int at = 0;
 	opencl_lock();
@@ -128,19 +123,46 @@ static cl_mem created(cl_mem memory, const struct made *made)
 	return memory;
 }
 
-static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size_b, void *host, cl_int *code)
+/* An image that is a view of a buffer uses the buffer's memory. */
+static int is_view(const cl_image_desc *image)
 {
-	struct made made = {"clCreateBuffer", opencl_host_begin(), flags, 0, 0};
-	return created(opencl_next->clCreateBuffer(context, flags, size_b, host, code), &made);
+	return image && image->mem_object;
 }
 
-static cl_mem CL_API_CALL create_buffer_with(cl_context context, const cl_mem_properties *properties,
-					     cl_mem_flags flags, size_t size_b, void *host, cl_int *code)
-{
-	struct made made = {"clCreateBufferWithProperties", opencl_host_begin(), flags, 0, 0};
-	return created(opencl_next->clCreateBufferWithProperties(context, properties, flags, size_b, host, code),
-		       &made);
-}
+/* Calls that create an object with memory of its own, unless is_part: name, parameters, arguments, is_image, is_part.
+ */
+#define CREATES(CREATE)                                                                                             \
+	CREATE(clCreateBuffer, (cl_context context, cl_mem_flags flags, size_t size_b, void *host, cl_int *code),   \
+	       (context, flags, size_b, host, code), 0, 0)                                                          \
+	CREATE(clCreateBufferWithProperties,                                                                        \
+	       (cl_context context, const cl_mem_properties *properties, cl_mem_flags flags, size_t size_b,         \
+		void *host, cl_int *code),                                                                          \
+	       (context, properties, flags, size_b, host, code), 0, 0)                                              \
+	CREATE(clCreateImage,                                                                                       \
+	       (cl_context context, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *image,  \
+		void *host, cl_int *code),                                                                          \
+	       (context, flags, format, image, host, code), 1, is_view(image))                                      \
+	CREATE(clCreateImageWithProperties,                                                                         \
+	       (cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,                        \
+		const cl_image_format *format, const cl_image_desc *image, void *host, cl_int *code),               \
+	       (context, properties, flags, format, image, host, code), 1, is_view(image))                          \
+	CREATE(clCreateImage2D,                                                                                     \
+	       (cl_context context, cl_mem_flags flags, const cl_image_format *format, size_t width, size_t height, \
+		size_t row_b, void *host, cl_int *code),                                                            \
+	       (context, flags, format, width, height, row_b, host, code), 1, 0)                                    \
+	CREATE(clCreateImage3D,                                                                                     \
+	       (cl_context context, cl_mem_flags flags, const cl_image_format *format, size_t width, size_t height, \
+		size_t depth, size_t row_b, size_t slice_b, void *host, cl_int *code),                              \
+	       (context, flags, format, width, height, depth, row_b, slice_b, host, code), 1, 0)
+
+#define HOOK(name, parameters, arguments, is_image, is_part)                               \
+	static cl_mem CL_API_CALL hook_##name parameters                                   \
+	{                                                                                  \
+		struct made made = {#name, opencl_host_begin(), flags, is_image, is_part}; \
+		return created(opencl_next->name arguments, &made);                        \
+	}
+
+CREATES(HOOK)
 
 static cl_mem CL_API_CALL create_part(cl_mem whole, cl_mem_flags flags, cl_buffer_create_type type, const void *info,
 				      cl_int *code)
@@ -149,45 +171,6 @@ static cl_mem CL_API_CALL create_part(cl_mem whole, cl_mem_flags flags, cl_buffe
 	if (opencl_memory_kind(whole) == SONDE_MEMORY_HOST)
 		made.flags = CL_MEM_ALLOC_HOST_PTR;
 	return created(opencl_next->clCreateSubBuffer(whole, flags, type, info, code), &made);
-}
-
-/* An image that is a view of a buffer uses the buffer's memory. */
-static int is_view(const cl_image_desc *image)
-{
-	return image && image->mem_object;
-}
-
-static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, const cl_image_format *format,
-				       const cl_image_desc *image, void *host, cl_int *code)
-{
-	struct made made = {"clCreateImage", opencl_host_begin(), flags, 1, is_view(image)};
-	return created(opencl_next->clCreateImage(context, flags, format, image, host, code), &made);
-}
-
-static cl_mem CL_API_CALL create_image_with(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
-					    const cl_image_format *format, const cl_image_desc *image, void *host,
-					    cl_int *code)
-{
-	struct made made = {"clCreateImageWithProperties", opencl_host_begin(), flags, 1, is_view(image)};
-	return created(opencl_next->clCreateImageWithProperties(context, properties, flags, format, image, host, code),
-		       &made);
-}
-
-static cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags, const cl_image_format *format,
-					  size_t width, size_t height, size_t row_b, void *host, cl_int *code)
-{
-	struct made made = {"clCreateImage2D", opencl_host_begin(), flags, 1, 0};
-	return created(opencl_next->clCreateImage2D(context, flags, format, width, height, row_b, host, code), &made);
-}
-
-static cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags, const cl_image_format *format,
-					  size_t width, size_t height, size_t depth, size_t row_b, size_t slice_b,
-					  void *host, cl_int *code)
-{
-	struct made made = {"clCreateImage3D", opencl_host_begin(), flags, 1, 0};
-	return created(
-	    opencl_next->clCreateImage3D(context, flags, format, width, height, depth, row_b, slice_b, host, code),
-	    &made);
 }
 
 static cl_int CL_API_CALL retain(cl_mem memory)
@@ -225,15 +208,90 @@ static cl_int CL_API_CALL release(cl_mem memory)
 	return code;
 }
 
+/* --- maps and migration --------------------------------------------------------------------------------------------
+ */
+
+static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,
+				    size_t offset, size_t size_b, cl_uint count, const cl_event *wait, cl_event *event,
+				    cl_int *code)
+{
+	struct opencl_call call;
+	cl_int own = CL_SUCCESS;
+	opencl_begin(&call, queue, event);
+	void *at = opencl_next->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size_b, count, wait,
+						   call.event, &own);
+	if (own == CL_SUCCESS)
+		mapped_add(buffer, at, size_b);
+	opencl_end(&call, own,
+		   &(struct opencl_what){.call = "clEnqueueMapBuffer",
+					 .kind = SONDE_OPERATION_MAP,
+					 .from = opencl_memory_kind(buffer),
+					 .is_blocking = blocking != 0,
+					 .size_b = size_b});
+	if (code)
+		*code = own;
+	return at;
+}
+
+static void *CL_API_CALL map_image(cl_command_queue queue, cl_mem image, cl_bool blocking, cl_map_flags flags,
+				   const size_t *origin, const size_t *region, size_t *row_b, size_t *slice_b,
+				   cl_uint count, const cl_event *wait, cl_event *event, cl_int *code)
+{
+	struct opencl_call call;
+	cl_int own = CL_SUCCESS;
+	opencl_begin(&call, queue, event);
+	void *at = opencl_next->clEnqueueMapImage(queue, image, blocking, flags, origin, region, row_b, slice_b, count,
+						  wait, call.event, &own);
+	opencl_end(&call, own,
+		   &(struct opencl_what){.call = "clEnqueueMapImage",
+					 .kind = SONDE_OPERATION_MAP,
+					 .from = opencl_memory_kind(image),
+					 .is_blocking = blocking != 0,
+					 .size_b = opencl_memory_region(image, region)});
+	if (code)
+		*code = own;
+	return at;
+}
+
+static cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem memory, void *at, cl_uint count, const cl_event *wait,
+				cl_event *event)
+{
+	struct opencl_call call;
+	mapped_remove(at);
+	opencl_begin(&call, queue, event);
+	cl_int code = opencl_next->clEnqueueUnmapMemObject(queue, memory, at, count, wait, call.event);
+	return opencl_end(&call, code,
+			  &(struct opencl_what){.call = "clEnqueueUnmapMemObject",
+						.kind = SONDE_OPERATION_MAP,
+						.to = opencl_memory_kind(memory)});
+}
+
+/* The source is unknown: wherever the memory was last. */
+static cl_int CL_API_CALL migrate(cl_command_queue queue, cl_uint memory_count, const cl_mem *memory,
+				  cl_mem_migration_flags flags, cl_uint count, const cl_event *wait, cl_event *event)
+{
+	struct opencl_call call;
+	struct opencl_what what = {.call = "clEnqueueMigrateMemObjects",
+				   .kind = SONDE_OPERATION_COPY,
+				   .to = flags & CL_MIGRATE_MEM_OBJECT_HOST ? SONDE_MEMORY_HOST : SONDE_MEMORY_DEVICE};
+	for (cl_uint i = 0; memory && i < memory_count && !(flags & CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED); i++)
+		what.size_b += value_of(memory[i], SIZE);
+	opencl_begin(&call, queue, event);
+	cl_int code =
+	    opencl_next->clEnqueueMigrateMemObjects(queue, memory_count, memory, flags, count, wait, call.event);
+	return opencl_end(&call, code, &what);
+}
+
+#define FILL(name, ...) table->name = hook_##name;
+
 void opencl_memory_fill(struct _cl_icd_dispatch *table)
 {
-	table->clCreateBuffer = create_buffer;
-	table->clCreateBufferWithProperties = create_buffer_with;
+	CREATES(FILL)
 	table->clCreateSubBuffer = create_part;
-	table->clCreateImage = create_image;
-	table->clCreateImageWithProperties = create_image_with;
-	table->clCreateImage2D = create_image_2d;
-	table->clCreateImage3D = create_image_3d;
 	table->clRetainMemObject = retain;
 	table->clReleaseMemObject = release;
+	table->clEnqueueMapBuffer = map_buffer;
+	table->clEnqueueMapImage = map_image;
+	table->clEnqueueUnmapMemObject = unmap;
+	table->clEnqueueMigrateMemObjects = migrate;
 }

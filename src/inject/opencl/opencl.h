@@ -26,8 +26,7 @@
 extern const struct _cl_icd_dispatch *opencl_next;
 /* Our table; each file adds its own functions. */
 void opencl_kernels_fill(struct _cl_icd_dispatch *table);
-void opencl_buffers_fill(struct _cl_icd_dispatch *table);
-void opencl_images_fill(struct _cl_icd_dispatch *table);
+void opencl_calls_fill(struct _cl_icd_dispatch *table);
 void opencl_shared_fill(struct _cl_icd_dispatch *table);
 void opencl_queues_fill(struct _cl_icd_dispatch *table);
 void opencl_memory_fill(struct _cl_icd_dispatch *table);
@@ -36,8 +35,7 @@ void opencl_waits_fill(struct _cl_icd_dispatch *table);
 
 void opencl_lock(void);
 void opencl_unlock(void);
-/* True while recording; `of_host`: host activities are recorded, too. */
-int opencl_is_on(void);
+/* True while host activities are recorded. */
 int opencl_is_of_host(void);
 /* At level `full`: records the calling thread's stack for the call with that correlation. */
 void opencl_stack(uint64_t correlation);
@@ -178,13 +176,12 @@ void opencl_host_end(const struct opencl_host *host);
 /* --- memory and kernels (opencl/memory.c, opencl/programs.c) ----------------------------------------------------- */
 
 uint8_t opencl_memory_kind(cl_mem memory);
-uint64_t opencl_memory_size(cl_mem memory);
 /* Bytes of a region of an image. */
 uint64_t opencl_memory_region(cl_mem image, const size_t region[3]);
 /* The kind of host memory: pageable, or mapped by a driver. */
 uint8_t opencl_host_kind(const void *pointer);
-void opencl_mapped(cl_mem memory, const void *pointer, uint64_t size_b);
-void opencl_unmapped(const void *pointer);
+/* MANAGED for shared virtual memory, or UNKNOWN. */
+uint8_t opencl_shared_kind(const void *pointer);
 
 /* Name, local and private memory of a kernel. */
 void opencl_kernel_what(cl_kernel kernel, cl_device_id device, struct opencl_what *out);

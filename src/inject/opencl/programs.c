@@ -1,8 +1,6 @@
-/* programs.c: program builds, and properties of their kernels (opencl/opencl.h).
+/* programs.c: properties of the kernels of programs (opencl/opencl.h).
  *
  * A kernel's name and memory are queried once, and again after local memory was set (an argument without a value).
- * Drivers that compile when a kernel first runs (pocl does) compile in that call, which then takes long; builds do not
- * include that time.
  */
 #include <stdlib.h>
 
@@ -144,44 +142,6 @@ static cl_int CL_API_CALL release(cl_kernel kernel)
 	return opencl_next->clReleaseKernel(kernel);
 }
 
-/* --- programs ---------------------------------------------------------------------------------------------------- */
-
-static void built(const char *call, uint64_t from_ns)
-{
-	opencl_host_end(&(struct opencl_host){.kind = SONDE_OPERATION_BUILD, .call = call, .from_ns = from_ns});
-}
-
-static cl_int CL_API_CALL build(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
-				void(CL_CALLBACK *done)(cl_program, void *), void *data)
-{
-	uint64_t from_ns = opencl_host_begin();
-	cl_int code = opencl_next->clBuildProgram(program, count, devices, options, done, data);
-	built("clBuildProgram", from_ns);
-	return code;
-}
-
-static cl_int CL_API_CALL compile(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
-				  cl_uint header_count, const cl_program *headers, const char **header_names,
-				  void(CL_CALLBACK *done)(cl_program, void *), void *data)
-{
-	uint64_t from_ns = opencl_host_begin();
-	cl_int code = opencl_next->clCompileProgram(program, count, devices, options, header_count, headers,
-						    header_names, done, data);
-	built("clCompileProgram", from_ns);
-	return code;
-}
-
-static cl_program CL_API_CALL link_programs(cl_context context, cl_uint count, const cl_device_id *devices,
-					    const char *options, cl_uint program_count, const cl_program *programs,
-					    void(CL_CALLBACK *done)(cl_program, void *), void *data, cl_int *code)
-{
-	uint64_t from_ns = opencl_host_begin();
-	cl_program program =
-	    opencl_next->clLinkProgram(context, count, devices, options, program_count, programs, done, data, code);
-	built("clLinkProgram", from_ns);
-	return program;
-}
-
 void opencl_programs_fill(struct _cl_icd_dispatch *table)
 {
 	table->clCreateKernel = create_kernel;
@@ -190,7 +150,4 @@ void opencl_programs_fill(struct _cl_icd_dispatch *table)
 	table->clSetKernelArg = set_arg;
 	table->clRetainKernel = retain;
 	table->clReleaseKernel = release;
-	table->clBuildProgram = build;
-	table->clCompileProgram = compile;
-	table->clLinkProgram = link_programs;
 }

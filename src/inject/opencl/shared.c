@@ -16,7 +16,7 @@ static uint64_t forget(const void *at)
 	return size_b;
 }
 
-static uint8_t kind_of(const void *at)
+uint8_t opencl_shared_kind(const void *at)
 {
 	opencl_lock();
 	int is_shared = opencl_map_find(&map, at) != NULL;
@@ -78,58 +78,6 @@ static cl_int CL_API_CALL enqueue_free(cl_command_queue queue, cl_uint pointer_c
 			  &(struct opencl_what){.call = "clEnqueueSVMFree", .kind = SONDE_OPERATION_MARKER});
 }
 
-static cl_int CL_API_CALL copy(cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size_b,
-			       cl_uint count, const cl_event *wait, cl_event *event)
-{
-	struct opencl_call call;
-	opencl_begin(&call, queue, event);
-	cl_int code = opencl_next->clEnqueueSVMMemcpy(queue, blocking, to, from, size_b, count, wait, call.event);
-	return opencl_end(&call, code,
-			  &(struct opencl_what){.call = "clEnqueueSVMMemcpy",
-						.kind = SONDE_OPERATION_COPY,
-						.from = kind_of(from),
-						.to = kind_of(to),
-						.is_blocking = blocking != 0,
-						.size_b = size_b});
-}
-
-static cl_int CL_API_CALL fill(cl_command_queue queue, void *at, const void *pattern, size_t pattern_b, size_t size_b,
-			       cl_uint count, const cl_event *wait, cl_event *event)
-{
-	struct opencl_call call;
-	opencl_begin(&call, queue, event);
-	cl_int code = opencl_next->clEnqueueSVMMemFill(queue, at, pattern, pattern_b, size_b, count, wait, call.event);
-	return opencl_end(&call, code,
-			  &(struct opencl_what){.call = "clEnqueueSVMMemFill",
-						.kind = SONDE_OPERATION_FILL,
-						.to = SONDE_MEMORY_MANAGED,
-						.size_b = size_b});
-}
-
-static cl_int CL_API_CALL map_shared(cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *at,
-				     size_t size_b, cl_uint count, const cl_event *wait, cl_event *event)
-{
-	struct opencl_call call;
-	opencl_begin(&call, queue, event);
-	cl_int code = opencl_next->clEnqueueSVMMap(queue, blocking, flags, at, size_b, count, wait, call.event);
-	return opencl_end(&call, code,
-			  &(struct opencl_what){.call = "clEnqueueSVMMap",
-						.kind = SONDE_OPERATION_MAP,
-						.from = SONDE_MEMORY_MANAGED,
-						.is_blocking = blocking != 0,
-						.size_b = size_b});
-}
-
-static cl_int CL_API_CALL unmap(cl_command_queue queue, void *at, cl_uint count, const cl_event *wait, cl_event *event)
-{
-	struct opencl_call call;
-	opencl_begin(&call, queue, event);
-	cl_int code = opencl_next->clEnqueueSVMUnmap(queue, at, count, wait, call.event);
-	return opencl_end(&call, code,
-			  &(struct opencl_what){
-			      .call = "clEnqueueSVMUnmap", .kind = SONDE_OPERATION_MAP, .to = SONDE_MEMORY_MANAGED});
-}
-
 /* A size of 0 means the whole allocation. */
 static cl_int CL_API_CALL migrate(cl_command_queue queue, cl_uint pointer_count, const void **pointers,
 				  const size_t *sizes, cl_mem_migration_flags flags, cl_uint count,
@@ -153,9 +101,5 @@ void opencl_shared_fill(struct _cl_icd_dispatch *table)
 	table->clSVMAlloc = alloc;
 	table->clSVMFree = give_back;
 	table->clEnqueueSVMFree = enqueue_free;
-	table->clEnqueueSVMMemcpy = copy;
-	table->clEnqueueSVMMemFill = fill;
-	table->clEnqueueSVMMap = map_shared;
-	table->clEnqueueSVMUnmap = unmap;
 	table->clEnqueueSVMMigrateMem = migrate;
 }

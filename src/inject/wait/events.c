@@ -19,45 +19,35 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+/* The functions behind ours, and their parameters. */
+#define FUNCTIONS(FUNCTION)                                                                                         \
+	FUNCTION(pthread_cond_timedwait, (pthread_cond_t *, pthread_mutex_t *, const struct timespec *))            \
+	FUNCTION(pthread_cond_clockwait, (pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *)) \
+	FUNCTION(cnd_wait, (cnd_t *, mtx_t *))                                                                      \
+	FUNCTION(cnd_timedwait, (cnd_t *, mtx_t *, const struct timespec *))                                        \
+	FUNCTION(sem_wait, (sem_t *))                                                                               \
+	FUNCTION(sem_trywait, (sem_t *))                                                                            \
+	FUNCTION(sem_timedwait, (sem_t *, const struct timespec *))                                                 \
+	FUNCTION(sem_clockwait, (sem_t *, clockid_t, const struct timespec *))                                      \
+	FUNCTION(pthread_barrier_wait, (pthread_barrier_t *))                                                       \
+	FUNCTION(pthread_spin_lock, (pthread_spinlock_t *))                                                         \
+	FUNCTION(pthread_spin_trylock, (pthread_spinlock_t *))                                                      \
+	FUNCTION(sem_post, (sem_t *))                                                                               \
+	FUNCTION(pthread_cond_signal, (pthread_cond_t *))                                                           \
+	FUNCTION(pthread_cond_broadcast, (pthread_cond_t *))                                                        \
+	FUNCTION(cnd_signal, (cnd_t *))                                                                             \
+	FUNCTION(cnd_broadcast, (cnd_t *))                                                                          \
+	FUNCTION(pthread_cond_wait, (pthread_cond_t *, pthread_mutex_t *))
+
+#define MEMBER(name, parameters) int(*name) parameters;
 static struct {
-	int (*pthread_cond_timedwait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
-	int (*pthread_cond_clockwait)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *);
-	int (*cnd_wait)(cnd_t *, mtx_t *);
-	int (*cnd_timedwait)(cnd_t *, mtx_t *, const struct timespec *);
-	int (*semaphore_wait)(sem_t *);
-	int (*semaphore_trywait)(sem_t *);
-	int (*semaphore_timedwait)(sem_t *, const struct timespec *);
-	int (*semaphore_clockwait)(sem_t *, clockid_t, const struct timespec *);
-	int (*barrier_wait)(pthread_barrier_t *);
-	int (*spin_lock)(pthread_spinlock_t *);
-	int (*spin_trylock)(pthread_spinlock_t *);
-	int (*semaphore_post)(sem_t *);
-	int (*cond_signal)(pthread_cond_t *);
-	int (*cond_broadcast)(pthread_cond_t *);
-	int (*c11_signal)(cnd_t *);
-	int (*c11_broadcast)(cnd_t *);
-	int (*pthread_cond_wait)(pthread_cond_t *, pthread_mutex_t *);
+	FUNCTIONS(MEMBER)
 } next;
 
+#define FIND(name, parameters) INJECT_NEXT(next.name, #name);
 static __attribute__((noinline)) void find_all(void)
 {
-	INJECT_NEXT(next.pthread_cond_timedwait, "pthread_cond_timedwait");
-	INJECT_NEXT(next.pthread_cond_clockwait, "pthread_cond_clockwait");
-	INJECT_NEXT(next.cnd_wait, "cnd_wait");
-	INJECT_NEXT(next.cnd_timedwait, "cnd_timedwait");
-	INJECT_NEXT(next.semaphore_wait, "sem_wait");
-	INJECT_NEXT(next.semaphore_trywait, "sem_trywait");
-	INJECT_NEXT(next.semaphore_timedwait, "sem_timedwait");
-	INJECT_NEXT(next.semaphore_clockwait, "sem_clockwait");
-	INJECT_NEXT(next.barrier_wait, "pthread_barrier_wait");
-	INJECT_NEXT(next.spin_lock, "pthread_spin_lock");
-	INJECT_NEXT(next.spin_trylock, "pthread_spin_trylock");
-	INJECT_NEXT(next.semaphore_post, "sem_post");
-	INJECT_NEXT(next.cond_signal, "pthread_cond_signal");
-	INJECT_NEXT(next.cond_broadcast, "pthread_cond_broadcast");
-	INJECT_NEXT(next.c11_signal, "cnd_signal");
-	INJECT_NEXT(next.c11_broadcast, "cnd_broadcast");
-	INJECT_NEXT(next.pthread_cond_wait, "pthread_cond_wait");
+	FUNCTIONS(FIND)
 }
 
 __attribute__((constructor)) static void wait_events_begin(void)
@@ -135,45 +125,45 @@ static inline int try_semaphore(sem_t *semaphore)
 {
 	if (pthread_testcancel)
 		pthread_testcancel();
-	int saved = errno, code = next.semaphore_trywait(semaphore);
+	int saved = errno, code = next.sem_trywait(semaphore);
 	if (code)
 		errno = saved;
 	return code;
 }
 
 /* `is_refused`: the time is invalid, which is an error even if there is nothing to wait for. */
-#define SEMAPHORE(name, real, parameters, is_refused, ...)                                         \
+#define SEMAPHORE(name, parameters, is_refused, ...)                                               \
 	EXPORT int name(sem_t *semaphore parameters)                                               \
 	{                                                                                          \
-		if (!WAIT_KNOWN(next.real))                                                        \
+		if (!WAIT_KNOWN(next.name))                                                        \
 			return ENOSYS;                                                             \
 		if (unlikely(!is_wanted()) || unlikely(is_refused))                                \
-			return next.real(semaphore __VA_ARGS__);                                   \
+			return next.name(semaphore __VA_ARGS__);                                   \
 		if (!try_semaphore(semaphore))                                                     \
 			return 0;                                                                  \
 		struct wait_waiting waiting = wait_lock_begin(semaphore, SONDE_WAIT_SEMAPHORE, 0); \
-		int code = next.real(semaphore __VA_ARGS__);                                       \
+		int code = next.name(semaphore __VA_ARGS__);                                       \
 		struct hook_caller caller = HOOK_CALLER();                                         \
 		waiting.call.amount = code ? SONDE_WAIT_IN_VAIN : 0;                               \
 		wait_lock_end(&waiting, 0, &caller);                                               \
 		return code;                                                                       \
 	}
 
-SEMAPHORE(sem_wait, semaphore_wait, NOTHING, 0, NOTHING)
-SEMAPHORE(sem_timedwait, semaphore_timedwait, UNTIL, !is_time(until), , until)
-SEMAPHORE(sem_clockwait, semaphore_clockwait, UNTIL_BY,
-	  !is_time(until) || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC), , clock, until)
+SEMAPHORE(sem_wait, NOTHING, 0, NOTHING)
+SEMAPHORE(sem_timedwait, UNTIL, !is_time(until), , until)
+SEMAPHORE(sem_clockwait, UNTIL_BY, !is_time(until) || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC), , clock,
+	  until)
 
 /* Calls that wake other threads. The object is not accessed after the call: a woken thread may have freed it. */
-#define POST(name, type, post)                                              \
+#define POST(name, type)                                                    \
 	EXPORT int name(type *object)                                       \
 	{                                                                   \
 		struct wait_hold hold = {.ended = 0};                       \
-		if (!WAIT_KNOWN(next.post))                                 \
+		if (!WAIT_KNOWN(next.name))                                 \
 			return ENOSYS;                                      \
 		if (wait_lock_is_marked(object) && is_wanted())             \
 			hold = wait_lock_post(object);                      \
-		int code = next.post(object);                               \
+		int code = next.name(object);                               \
 		if (unlikely(hold.ended)) {                                 \
 			struct hook_caller caller = HOOK_CALLER();          \
 			wait_record_until(&hold.call, hold.ended, &caller); \
@@ -181,20 +171,20 @@ SEMAPHORE(sem_clockwait, semaphore_clockwait, UNTIL_BY,
 		return code;                                                \
 	}
 
-POST(sem_post, sem_t, semaphore_post)
-POST(pthread_cond_signal, pthread_cond_t, cond_signal)
-POST(pthread_cond_broadcast, pthread_cond_t, cond_broadcast)
-POST(cnd_signal, cnd_t, c11_signal)
-POST(cnd_broadcast, cnd_t, c11_broadcast)
+POST(sem_post, sem_t)
+POST(pthread_cond_signal, pthread_cond_t)
+POST(pthread_cond_broadcast, pthread_cond_t)
+POST(cnd_signal, cnd_t)
+POST(cnd_broadcast, cnd_t)
 
 EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
-	if (!WAIT_KNOWN(next.barrier_wait))
+	if (!WAIT_KNOWN(next.pthread_barrier_wait))
 		return ENOSYS;
 	if (unlikely(!is_wanted()))
-		return next.barrier_wait(barrier);
+		return next.pthread_barrier_wait(barrier);
 	struct wait_waiting waiting = wait_lock_begin(barrier, SONDE_WAIT_BARRIER, 0);
-	int code = next.barrier_wait(barrier);
+	int code = next.pthread_barrier_wait(barrier);
 	struct hook_caller caller = HOOK_CALLER();
 	wait_lock_end(&waiting, 0, &caller);
 	return code;
@@ -202,15 +192,15 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 
 EXPORT int pthread_spin_lock(pthread_spinlock_t *lock)
 {
-	if (!WAIT_KNOWN(next.spin_lock))
+	if (!WAIT_KNOWN(next.pthread_spin_lock))
 		return ENOSYS;
 	if (unlikely(!is_wanted()))
-		return next.spin_lock(lock);
-	int code = next.spin_trylock(lock);
+		return next.pthread_spin_lock(lock);
+	int code = next.pthread_spin_trylock(lock);
 	if (likely(code != EBUSY))
 		return code;
 	struct wait_waiting waiting = wait_lock_begin((const void *)lock, SONDE_WAIT_SPINLOCK, 0);
-	code = next.spin_lock(lock);
+	code = next.pthread_spin_lock(lock);
 	struct hook_caller caller = HOOK_CALLER();
 	wait_lock_end(&waiting, 0, &caller);
 	return code;

@@ -12,7 +12,6 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -324,11 +323,8 @@ EXPORT int msync(void *at, size_t size_b, int flags)
 
 static void *map_directly(void *at, size_t size_b, int protection, int flags, int fd, off_t offset)
 {
-	long mapped = inject_machine_call(SYS_mmap, (long)at, (long)size_b, protection, flags, fd, offset);
-	if (mapped >= 0 || mapped < -4095)
-		return (void *)mapped; /* NOLINT: an address */
-	errno = (int)-mapped;
-	return MAP_FAILED;
+	return (void *)inject_machine_direct(SYS_mmap, (long)at, (long)size_b, protection, flags, fd, /* NOLINT */
+					     offset);
 }
 
 /* Only for calls of the program: unwind tables are mapped files, too. */

@@ -8,7 +8,6 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/hash.h"
 #include "inject/hook/connect.h"

@@ -138,8 +138,8 @@ uint64_t sonde_cpu_account_missing(const struct sonde_cpu_account *since, uint64
 	return all_ns > seen_ns && all_ns - seen_ns > least_ns ? all_ns - seen_ns : 0;
 }
 
-void sonde_cpu_account_say(const struct sonde_cpu_account *since, uint64_t missing_ns, char *out, size_t out_b)
+void sonde_cpu_account_say(const struct sonde_cpu_account *since, uint64_t missing_ns, struct sonde_detail *out)
 {
-	snprintf(out, out_b, "%.2f of %.2f s of CPU time were not sampled", (double)missing_ns / 1e9,
-		 (double)(since->user_ns + since->system_ns) / 1e9);
+	sonde_detail_add(out, "%.2f of %.2f s of CPU time were not sampled", (double)missing_ns / 1e9,
+			 (double)(since->user_ns + since->system_ns) / 1e9);
 }

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "source/record/detail.h"
+
 struct sonde_cpu_account {
 	pid_t pid;
 	int attached;                /* else our child */
@@ -28,7 +30,7 @@ struct sonde_cpu_account sonde_cpu_account_since(const struct sonde_cpu_account 
  * the measurement error; else 0. */
 uint64_t sonde_cpu_account_missing(const struct sonde_cpu_account *since, uint64_t seen_ns);
 
-/* Writes "0.05 of 0.52 s of CPU time were not sampled", truncated to out_b. */
-void sonde_cpu_account_say(const struct sonde_cpu_account *since, uint64_t missing_ns, char *out, size_t out_b);
+/* Adds "0.05 of 0.52 s of CPU time were not sampled". */
+void sonde_cpu_account_say(const struct sonde_cpu_account *since, uint64_t missing_ns, struct sonde_detail *out);
 
 #endif

@@ -20,7 +20,6 @@
 #include "source/cpu/attach.h"
 #include "source/cpu/run.h"
 #include "source/resource/proc_stat.h"
-#include "util/buf.h"
 #include "util/error.h"
 
 #define STACK_LEAST_B 16384u /* unless the user wants less */
@@ -35,14 +34,11 @@
 #define QUEUE_COPIES 256u
 #define FRONT_WAKE 2u
 #define QUEUE_WAKE 4u
-#define DETAIL_MAX_B 4096u
 #define METHOD "perf events (cpu-clock), user stacks from call-frame tables"
 
 static int cpu_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
-	if (options && options->only_resources)
-		return -ENOENT;
-	if (options && options->no_perf) {
+	if (options->no_perf) {
 		snprintf(why, why_b, "perf events are switched off by --no-perf");
 		return -EOPNOTSUPP;
 	}
@@ -68,7 +64,7 @@ static void before_slow(void *context, int compiles)
 		sonde_perf_rings_relieve(run->rings);
 }
 
-static void free_run(struct sonde_source_run *run)
+static void fini(struct sonde_source_run *run)
 {
 	sonde_cpu_switches_close(run);
 	sonde_newborns_free(run->newborns);
@@ -79,7 +75,6 @@ static void free_run(struct sonde_source_run *run)
 	sonde_images_free(run->images);
 	sonde_thread_clocks_free(run->clocks);
 	free(run->last_ns);
-	free(run);
 }
 
 /* True if we can raise our priority; determined by trying. */
@@ -122,13 +117,10 @@ static int open_rings(struct sonde_source_run *run, const struct sonde_record_op
 	return 0;
 }
 
-static int cpu_open(struct sonde_source_run **out, const struct sonde_source_context *context)
+static int cpu_open(struct sonde_source_run *run, const struct sonde_source_context *context)
 {
 	struct sonde_recorder *recorder = context->recorder;
 	const struct sonde_record_options *options = sonde_recorder_options(recorder);
-	struct sonde_source_run *run = calloc(1, sizeof *run);
-	if (!run)
-		return sonde_error(ENOMEM, "out of memory for the cpu source");
 	uint64_t rate_hz = options->rate_hz ? options->rate_hz : 1000;
 	run->recorder = recorder;
 	run->weight_ns = (1000000000u + rate_hz / 2) / rate_hz;
@@ -142,13 +134,11 @@ static int cpu_open(struct sonde_source_run **out, const struct sonde_source_con
 	result = result ? result : sonde_thread_clocks_new(&run->clocks, &sampling);
 	result = result ? result : open_rings(run, options);
 	result = result ? result : sonde_newborns_new(&run->newborns, run->rings);
-	if (result < 0) {
-		free_run(run);
-		return result;
-	}
-	sonde_cpu_switches_open(run);
-	*out = run;
-	return 0;
+	if (result < 0)
+		fini(run);
+	else
+		sonde_cpu_switches_open(run);
+	return result;
 }
 
 static int cpu_start(struct sonde_source_run *run, pid_t pid)
@@ -189,7 +179,7 @@ static void write_kernel_rests(struct sonde_source_run *run)
 		sonde_cpu_write_kernel(run, now_ns, thread, kernel_ns);
 }
 
-static int cpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+static void cpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
 {
 	struct sonde_perf_record record;
 	if (final)
@@ -213,12 +203,11 @@ static int cpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fina
 		sonde_cpu_write_waiting(run, sonde_clock_now_ns(), 1);
 		write_kernel_rests(run);
 	}
-	return sonde_recorder_error(run->recorder);
 }
 
-static int cpu_hurry_ms(const struct sonde_source_run *run)
+static uint64_t cpu_due_ns(const struct sonde_source_run *run)
 {
-	return run->deep.is_hurried ? SONDE_DEEP_STACKS_MS : 0;
+	return run->deep.is_hurried ? sonde_clock_now_ns() + SONDE_DEEP_STACKS_NS : UINT64_MAX;
 }
 
 static size_t cpu_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
@@ -244,64 +233,57 @@ static uint64_t write_missing(struct sonde_source_run *run, const struct sonde_c
 	return missing_ns;
 }
 
-static void say_why_missing(const struct sonde_source_run *run, struct sonde_buf *out)
+static void say_why_missing(const struct sonde_source_run *run, struct sonde_detail *out)
 {
 	if (run->refused == 1)
-		sonde_buf_printf(out,
-				 ": \"%s\" has more rights than the recorder (setuid) or is not readable, so the "
-				 "kernel hides its events",
-				 run->refused_name);
+		sonde_detail_more(out,
+				  ": \"%s\" has more rights than the recorder (setuid) or is not readable, so the "
+				  "kernel hides its events",
+				  run->refused_name);
 	else if (run->refused)
-		sonde_buf_printf(out,
-				 ": %llu programs (first: \"%s\") have more rights than the recorder (setuid) or are "
-				 "not readable, so the kernel hides their events",
-				 (unsigned long long)run->refused, run->refused_name);
+		sonde_detail_more(out,
+				  ": %llu programs (first: \"%s\") have more rights than the recorder (setuid) or are "
+				  "not readable, so the kernel hides their events",
+				  (unsigned long long)run->refused, run->refused_name);
 	else if (!run->lost)
-		sonde_buf_text(out, ": events stop around context switches and at process exit");
+		sonde_detail_more(out, ": events stop around context switches and at process exit");
 }
 
 /* Explains what could not be recorded, and how to record it. */
-static void write_detail(struct sonde_source_run *run, struct sonde_buf *out)
+static void write_detail(struct sonde_source_run *run, struct sonde_detail *out)
 {
 	struct sonde_cpu_account since = sonde_cpu_account_since(&run->account);
 	uint64_t missing_ns = write_missing(run, &since);
-	char text[96];
 	if (!run->events.shape.kernel)
-		sonde_buf_text(out, "kernel time is measured, but not sampled: for kernel functions set sysctl "
-				    "kernel.perf_event_paranoid=1, or give CAP_PERFMON");
+		sonde_detail_add(out, "kernel time is measured, but not sampled: for kernel functions set sysctl "
+				      "kernel.perf_event_paranoid=1, or give CAP_PERFMON");
 	if (!run->events.shape.switches)
-		sonde_buf_printf(out, "%scontext switches are not reported by this kernel", out->len_b ? "; " : "");
+		sonde_detail_add(out, "context switches are not reported by this kernel");
 	if (run->foreign)
-		sonde_buf_printf(out, "%s%llu samples of 32-bit code have no callers", out->len_b ? "; " : "",
-				 (unsigned long long)run->foreign);
+		sonde_detail_add(out, "%llu samples of 32-bit code have no callers", (unsigned long long)run->foreign);
 	if (run->unattached)
-		sonde_buf_printf(out, "%s%zu earlier child processes may not be sampled by this user",
-				 out->len_b ? "; " : "", run->unattached);
+		sonde_detail_add(out, "%zu earlier child processes may not be sampled by this user", run->unattached);
 	if (!missing_ns)
 		return;
-	sonde_cpu_account_say(&since, missing_ns, text, sizeof text);
-	sonde_buf_printf(out, "%s%s", out->len_b ? "; " : "", text);
+	sonde_cpu_account_say(&since, missing_ns, out);
 	say_why_missing(run, out);
 }
 
 static void say_state(struct sonde_source_run *run)
 {
-	struct sonde_buf detail;
+	struct sonde_detail detail = {0};
 	char way[256], method[sizeof METHOD + sizeof way];
 	snprintf(method, sizeof method, "%s; %s", METHOD, sonde_cpu_switches_way(run, way, sizeof way));
 	double rate_hz = (double)run->events.shape.rate_hz;
-	sonde_buf_init(&detail, DETAIL_MAX_B);
 	write_detail(run, &detail);
-	sonde_buf_append(&detail, "", 1);
 	struct sonde_recorder_state state = {
-	    .state = detail.len_b > 1 ? SONDE_SOURCE_LIMITED : SONDE_SOURCE_ON,
+	    .state = detail.used ? SONDE_SOURCE_LIMITED : SONDE_SOURCE_ON,
 	    .method = method,
-	    .detail = detail.len_b > 1 && !sonde_buf_error(&detail) ? (const char *)detail.data : NULL,
+	    .detail = sonde_detail_text(&detail),
 	    .rate_hz = rate_hz,
 	    .effective_hz = run->lost ? rate_hz * (double)run->samples / (double)(run->samples + run->lost) : rate_hz,
 	};
 	sonde_recorder_source(run->recorder, "cpu", &state);
-	sonde_buf_fini(&detail);
 }
 
 static void cpu_stop(struct sonde_source_run *run)
@@ -312,18 +294,19 @@ static void cpu_stop(struct sonde_source_run *run)
 		if (damaged)
 			sonde_cpu_count_lost(run, "perf event buffer damaged", damaged, sonde_clock_now_ns());
 	}
-	free_run(run);
+	fini(run);
 }
 
 const struct sonde_source sonde_source_cpu = {
     .name = "cpu",
     .title = "CPU time of every thread, by stacks",
     .cost = "at 1000 samples/s 0.5 to 1.5 % of the program's CPU time (docs/PERFORMANCE.md; record -F)",
+    .run_b = sizeof(struct sonde_source_run),
     .probe = cpu_probe,
     .open = cpu_open,
     .start = cpu_start,
     .drain = cpu_drain,
     .poll_fds = cpu_poll_fds,
-    .hurry_ms = cpu_hurry_ms,
+    .due_ns = cpu_due_ns,
     .stop = cpu_stop,
 };

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -115,24 +114,15 @@ static int find(struct sonde_flop_events *out, char *why, size_t why_b)
 static int flop_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
 	struct sonde_flop_events events;
-	return options && !options->flop ? -ECANCELED : find(&events, why, why_b);
+	return !options->flop ? -ECANCELED : find(&events, why, why_b);
 }
 
-static int flop_open(struct sonde_source_run **out, const struct sonde_source_context *context)
+static int flop_open(struct sonde_source_run *run, const struct sonde_source_context *context)
 {
-	struct sonde_recorder *recorder = context->recorder;
 	char why[256];
-	struct sonde_source_run *run = calloc(1, sizeof *run);
-	if (!run)
-		return sonde_error(ENOMEM, "out of memory for the flop source");
-	run->recorder = recorder;
+	run->recorder = context->recorder;
 	int rc = find(&run->events, why, sizeof why);
-	if (rc) {
-		free(run);
-		return sonde_error(-rc, "%s", why);
-	}
-	*out = run;
-	return 0;
+	return rc ? sonde_error(-rc, "%s", why) : 0;
 }
 
 static int flop_start(struct sonde_source_run *run, pid_t pid)
@@ -166,12 +156,11 @@ static void read_all(struct sonde_source_run *run)
 		sonde_recorder_point(run->recorder, sonde_clock_now_ns(), run->series, (int64_t)run->flop);
 }
 
-static int flop_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+static void flop_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
 {
 	(void)horizon_ns;
 	if (final && run->series)
 		read_all(run);
-	return sonde_recorder_error(run->recorder);
 }
 
 static void say_state(struct sonde_source_run *run)
@@ -198,7 +187,6 @@ static void flop_stop(struct sonde_source_run *run)
 		say_state(run);
 	for (size_t i = 0; i < run->open; i++)
 		close(run->fd[i]);
-	free(run);
 }
 
 static const struct sonde_option flop_options[] = {
@@ -213,6 +201,7 @@ const struct sonde_source sonde_source_flop_counters = {
     .cost = "none while the program runs",
     .options = flop_options,
     .reads_counters = 1,
+    .run_b = sizeof(struct sonde_source_run),
     .probe = flop_probe,
     .open = flop_open,
     .start = flop_start,

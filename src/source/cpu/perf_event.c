@@ -6,7 +6,6 @@
 #include "source/cpu/perf_event.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>

@@ -336,11 +336,8 @@ static int has_no_perf(const struct sonde_record_options *options, char *why, si
 static int timer_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
 	char perf[256];
-	int is_requested_only = !options || (!options->command && !options->attach);
-	if (is_requested_only)
+	if (!options->command && !options->attach) /* it is only asked whether timers work */
 		return sonde_preload_probe(OBJECT, why, why_b);
-	if (options->only_resources)
-		return -ENOENT;
 	if (!has_no_perf(options, perf, sizeof perf))
 		return -EALREADY;
 	if (options->attach) {
@@ -355,7 +352,7 @@ static int timer_probe(const struct sonde_record_options *options, char *why, si
 	return sonde_preload_probe(OBJECT, why, why_b);
 }
 
-static void free_run(struct sonde_source_run *run)
+static void fini(struct sonde_source_run *run)
 {
 	sonde_channel_ignore(run->channel, &run->listener);
 	sonde_unsampled_free(run->unsampled);
@@ -364,18 +361,13 @@ static void free_run(struct sonde_source_run *run)
 	sonde_images_free(run->images);
 	sonde_timer_tasks_fini(&run->tasks);
 	free(run->rows);
-	free(run);
 }
 
-static int timer_open(struct sonde_source_run **out, const struct sonde_source_context *context)
+static int timer_open(struct sonde_source_run *run, const struct sonde_source_context *context)
 {
 	struct sonde_recorder *recorder = context->recorder;
-	struct sonde_channel *channel = context->channel;
-	struct sonde_source_run *run = calloc(1, sizeof *run);
-	if (!run)
-		return sonde_error(ENOMEM, "out of memory for the cpu source");
 	run->recorder = recorder;
-	run->channel = channel;
+	run->channel = context->channel;
 	run->batch = 1;
 	run->cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	has_no_perf(sonde_recorder_options(recorder), run->why, sizeof run->why);
@@ -389,13 +381,10 @@ static int timer_open(struct sonde_source_run **out, const struct sonde_source_c
 							.sample = on_sample,
 							.closed = on_closed,
 							.farewell = on_farewell};
-	result = result < 0 ? result : sonde_channel_listen(channel, SONDE_LINK_CPU, &run->listener);
-	if (result < 0) {
-		free_run(run);
-		return result;
-	}
-	*out = run;
-	return 0;
+	result = result < 0 ? result : sonde_channel_listen(run->channel, SONDE_LINK_CPU, &run->listener);
+	if (result < 0)
+		fini(run);
+	return result;
 }
 
 /* True if only root can read our data. Root of a user namespace is an ordinary user outside of it. */
@@ -439,7 +428,7 @@ static void name_command(struct sonde_source_run *run, uint64_t now_ns)
 	sonde_recorder_comm(run->recorder, run->pid, run->pid, stat.name, 1, now_ns);
 }
 
-static int timer_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+static void timer_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
 {
 	(void)horizon_ns; /* writes everything that the channel has delivered */
 	uint64_t now_ns = sonde_clock_now_ns();
@@ -452,52 +441,45 @@ static int timer_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 	sonde_unwinder_begin(run->unwinder);
 	if (!final)
 		sonde_unsampled_poll(run->unsampled, run->pid, now_ns);
-	return sonde_recorder_error(run->recorder);
 }
 
 /* Explains what could not be recorded, and why. */
-static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
+static void write_detail(const struct sonde_source_run *run, struct sonde_detail *out)
 {
 	struct sonde_cpu_account since = sonde_cpu_account_since(&run->account);
 	uint64_t unseen_ns = sonde_cpu_account_missing(&since, run->written_ns);
 	uint64_t missing_ns = sonde_cpu_account_missing(&since, run->sampled_ns);
 	if (unseen_ns && !sonde_recorder_options(run->recorder)->keep_ns) /* undated: not in flight recordings */
 		sonde_recorder_sample(run->recorder, sonde_clock_now_ns(), 0, 0, unseen_ns, SONDE_STACK_NOT_SAMPLED);
-	size_t used = (size_t)snprintf(out, out_b, "%s%s", run->why, run->sampled_ns ? LIMITS : "");
-	used = used < out_b ? used : out_b - 1;
-	if (missing_ns) {
-		used += (size_t)snprintf(out + used, out_b - used, "; ");
-		sonde_cpu_account_say(&since, missing_ns, out + used, out_b - used);
-		used += strlen(out + used);
-	}
-	used = used < out_b ? used : out_b - 1;
-	char more[384];
-	if (sonde_unsampled_say(run->unsampled, more, sizeof more))
-		snprintf(out + used, out_b - used, "; %s", more);
+	sonde_detail_add(out, "%s%s", run->why, run->sampled_ns ? LIMITS : "");
+	if (missing_ns)
+		sonde_cpu_account_say(&since, missing_ns, out);
+	sonde_unsampled_say(run->unsampled, out);
 }
 
 static void timer_stop(struct sonde_source_run *run)
 {
 	if (run->started) {
-		char detail[1024];
+		struct sonde_detail detail = {0};
 		write_rows(run);
-		write_detail(run, detail, sizeof detail);
+		write_detail(run, &detail);
 		struct sonde_recorder_state state = {
 		    .state = run->sampled_ns ? SONDE_SOURCE_LIMITED : SONDE_SOURCE_UNAVAILABLE,
 		    .method = METHOD,
-		    .detail = detail,
+		    .detail = sonde_detail_text(&detail),
 		    .rate_hz = (double)sonde_recorder_options(run->recorder)->rate_hz,
 		    .effective_hz = run->sampled_ns ? (double)run->samples * 1e9 / (double)run->sampled_ns : 0,
 		};
 		sonde_recorder_source(run->recorder, "cpu", &state);
 	}
-	free_run(run);
+	fini(run);
 }
 
 const struct sonde_source sonde_source_cpu_timer = {
     .name = "cpu",
     .title = "CPU time of every thread, by timers inside the processes, if perf events are forbidden",
     .cost = "at the kernel's tick 1.2 % of the program's CPU time (docs/PERFORMANCE.md)",
+    .run_b = sizeof(struct sonde_source_run),
     .probe = timer_probe,
     .open = timer_open,
     .prepare = timer_prepare,

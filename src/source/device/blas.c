@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "run/paths.h"
@@ -36,9 +35,9 @@ static int library_find(char *out, size_t out_b)
 static int blas_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
 	char path[PATH_MAX];
-	if (options && (!options->blas || options->only_resources))
+	if (!options->blas)
 		return -ECANCELED;
-	if (!options || (!options->attach && !options->no_inject)) {
+	if (!options->attach && !options->no_inject) {
 		int result = sonde_preload_probe(OBJECT, why, why_b);
 		if (!result && (result = library_find(path, sizeof path)))
 			snprintf(why, why_b, "%s", sonde_error_text());
@@ -48,14 +47,9 @@ static int blas_probe(const struct sonde_record_options *options, char *why, siz
 	return -EOPNOTSUPP;
 }
 
-static int blas_open(struct sonde_source_run **out, const struct sonde_source_context *context)
+static int blas_open(struct sonde_source_run *run, const struct sonde_source_context *context)
 {
-	struct sonde_recorder *recorder = context->recorder;
-	struct sonde_source_run *run = calloc(1, sizeof *run);
-	if (!run)
-		return sonde_error(ENOMEM, "out of memory for the blas source");
-	run->recorder = recorder;
-	*out = run;
+	run->recorder = context->recorder;
 	return 0;
 }
 
@@ -71,18 +65,10 @@ static int blas_prepare(struct sonde_source_run *run, struct sonde_launch *launc
 	return result ? result : sonde_preload_add(launch, OBJECT);
 }
 
-static int blas_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
-{
-	(void)horizon_ns;
-	(void) final;
-	return sonde_recorder_error(run->recorder);
-}
-
 static void blas_stop(struct sonde_source_run *run)
 {
 	struct sonde_recorder_state state = {.state = SONDE_SOURCE_ON, .method = METHOD};
 	sonde_recorder_source(run->recorder, "blas", &state);
-	free(run);
 }
 
 static const struct sonde_option blas_options[] = {
@@ -96,9 +82,9 @@ const struct sonde_source sonde_source_blas = {
     .title = "FLOP and bytes of BLAS and LAPACK calls (--blas)",
     .cost = "about 1 µs a call",
     .options = blas_options,
+    .run_b = sizeof(struct sonde_source_run),
     .probe = blas_probe,
     .open = blas_open,
     .prepare = blas_prepare,
-    .drain = blas_drain,
     .stop = blas_stop,
 };

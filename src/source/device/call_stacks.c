@@ -189,10 +189,8 @@ void sonde_call_stacks_drain(struct sonde_call_stacks *stacks)
 
 static void lose(const struct sonde_call_stacks *stacks, const char *cause, uint64_t count)
 {
-	struct sonde_recorder_loss loss = {
-	    .source = "gpu", .cause = cause, .count = count, .time_ns = sonde_clock_now_ns()};
-	if (count)
-		sonde_recorder_lost(stacks->recorder, &loss);
+	sonde_recorder_lost(stacks->recorder,
+			    &(struct sonde_recorder_loss){.source = "gpu", .cause = cause, .count = count});
 }
 
 void sonde_call_stacks_free(struct sonde_call_stacks *stacks)

@@ -60,9 +60,9 @@ static int gpu_probe(const struct sonde_record_options *options, char *why, size
 {
 	char path[PATH_MAX];
 	int result = -ENOENT;
-	if (options && (!options->gpu || options->only_resources))
+	if (!options->gpu)
 		return -ECANCELED;
-	if (options && (options->attach || options->no_inject)) {
+	if (options->attach || options->no_inject) {
 		snprintf(why, why_b,
 			 "kernels and copies are recorded inside programs that sonde starts (sonde record --gpu -- "
 			 "CMD), not in a running process");
@@ -75,21 +75,12 @@ static int gpu_probe(const struct sonde_record_options *options, char *why, size
 	return result;
 }
 
-static int gpu_open(struct sonde_source_run **out, const struct sonde_source_context *context)
+static int gpu_open(struct sonde_source_run *run, const struct sonde_source_context *context)
 {
-	struct sonde_recorder *recorder = context->recorder;
-	struct sonde_channel *channel = context->channel;
-	struct sonde_source_run *run = calloc(1, sizeof *run);
-	if (!run)
-		return sonde_error(ENOMEM, "out of memory for the gpu source");
-	run->recorder = recorder;
-	if (sonde_recorder_options(recorder)->gpu == SONDE_GPU_FULL &&
-	    sonde_call_stacks_new(&run->stacks, recorder, channel)) {
-		free(run);
-		return -ENOMEM;
-	}
-	*out = run;
-	return 0;
+	run->recorder = context->recorder;
+	if (sonde_recorder_options(run->recorder)->gpu != SONDE_GPU_FULL)
+		return 0;
+	return sonde_call_stacks_new(&run->stacks, run->recorder, context->channel);
 }
 
 static int api_prepare(const struct api *api, struct sonde_launch *launch)
@@ -114,13 +105,12 @@ static int gpu_prepare(struct sonde_source_run *run, struct sonde_launch *launch
 	return rc;
 }
 
-static int gpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+static void gpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
 {
 	(void)horizon_ns;
 	(void) final;
 	if (run->stacks)
 		sonde_call_stacks_drain(run->stacks);
-	return sonde_recorder_error(run->recorder);
 }
 
 /* Why no process reported GPU work. */
@@ -155,7 +145,6 @@ static void gpu_stop(struct sonde_source_run *run)
 	}
 	sonde_recorder_source(run->recorder, "gpu", &state);
 	sonde_call_stacks_free(run->stacks);
-	free(run);
 }
 
 /* --- options ----------------------------------------------------------------------------------------------------- */
@@ -187,6 +176,7 @@ const struct sonde_source sonde_source_gpu = {
 	      "api\talso the host's calls of these APIs (default)\n"
 	      "full\talso the stack of each call that submits work (about 1 µs a command)\n"
 	      "any level\talso the utilisation, memory and power of NVIDIA GPUs; with -p only these\n",
+    .run_b = sizeof(struct sonde_source_run),
     .probe = gpu_probe,
     .open = gpu_open,
     .prepare = gpu_prepare,

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "source/device/nvml_reader.h"
+#include "source/record/detail.h"
 #include "source/record/recorder.h"
 #include "source/source.h"
 #include "util/array.h"
@@ -137,25 +137,11 @@ static void fetch(struct sonde_source_run *run)
 
 /* --- the source's record ----------------------------------------------------------------------------------------- */
 
-struct message {
-	char text[1024];
-	size_t used;
-};
-
-static void append(struct message *message, const char *text)
-{
-	int more = snprintf(message->text + message->used, sizeof message->text - message->used, "%s%s",
-			    message->used ? "; " : "", text);
-	message->used += (size_t)more;
-	if (message->used >= sizeof message->text)
-		message->used = sizeof message->text - 1;
-}
-
 /* A lost GPU is recorded as a loss: its later activity is unknown. */
-static void append_device(struct sonde_source_run *run, uint32_t i, struct message *message)
+static void append_device(struct sonde_source_run *run, uint32_t i, struct sonde_detail *detail)
 {
 	const struct sonde_nvml_device *device = &run->devices[i];
-	char object[OBJECT_B], missing[512], text[sizeof object + sizeof missing + 32];
+	char object[OBJECT_B], missing[512], text[sizeof object + 128];
 	object_of(run, i, object, sizeof object);
 	if (device->lost_code) {
 		snprintf(text, sizeof text, "%s: %s", object, sonde_nvml_library_why(device->lost_code));
@@ -164,12 +150,10 @@ static void append_device(struct sonde_source_run *run, uint32_t i, struct messa
 		if (device->lost_ns)
 			sonde_recorder_lost(run->recorder, &loss);
 		else
-			append(message, text);
+			sonde_detail_add(detail, "%s", text);
 	}
-	if (!sonde_nvml_device_missing(device, run->options.what, missing, sizeof missing))
-		return;
-	snprintf(text, sizeof text, "%s does not report: %s", object, missing);
-	append(message, text);
+	if (sonde_nvml_device_missing(device, run->options.what, missing, sizeof missing))
+		sonde_detail_add(detail, "%s does not report: %s", object, missing);
 }
 
 /* The reason why nothing was read; NULL if something was. */
@@ -188,21 +172,16 @@ static const char *why_nothing(const struct sonde_source_run *run, char *text, s
 	return state->rounds ? NULL : "the recording ended before a GPU was read";
 }
 
-static void append_remainder(const struct sonde_source_run *run, double every_ns, struct message *message)
+static void append_remainder(const struct sonde_source_run *run, double every_ns, struct sonde_detail *detail)
 {
 	const struct sonde_nvml_reader_state *state = &run->state;
-	char text[192];
-	if (state->held_back && every_ns > 1.2 * (double)run->options.every_ns) {
-		snprintf(text, sizeof text, "read every %.3g ms instead of %.3g ms, to stay below %.1f %% of a core",
-			 every_ns / 1e6, (double)run->options.every_ns / 1e6, 100.0 / SHARE);
-		append(message, text);
-	}
-	if (state->more) {
-		snprintf(text, sizeof text, "%u more GPUs are not read", state->more);
-		append(message, text);
-	}
+	if (state->held_back && every_ns > 1.2 * (double)run->options.every_ns)
+		sonde_detail_add(detail, "read every %.3g ms instead of %.3g ms, to stay below %.1f %% of a core",
+				 every_ns / 1e6, (double)run->options.every_ns / 1e6, 100.0 / SHARE);
+	if (state->more)
+		sonde_detail_add(detail, "%u more GPUs are not read", state->more);
 	if (run->is_stuck)
-		append(message, "the driver stopped answering: a GPU may be broken (see dmesg)");
+		sonde_detail_add(detail, "the driver stopped answering: a GPU may be broken (see dmesg)");
 }
 
 static void append_source(struct sonde_source_run *run)
@@ -210,7 +189,7 @@ static void append_source(struct sonde_source_run *run)
 	const struct sonde_nvml_reader_state *state = &run->state;
 	char text[256], method[160];
 	const char *nothing = why_nothing(run, text, sizeof text);
-	struct message message = {0};
+	struct sonde_detail detail = {0};
 	struct sonde_recorder_state row = {.state = SONDE_SOURCE_UNAVAILABLE, .detail = nothing};
 	if (nothing && run->options.what == SONDE_NVML_ENERGY_ONLY) /* GPUs were not requested */
 		return;
@@ -219,12 +198,12 @@ static void append_source(struct sonde_source_run *run)
 		    state->rounds > 1 ? (double)(state->last_ns - state->first_ns) / (double)(state->rounds - 1) : 0;
 		snprintf(method, sizeof method, METHOD ", driver %s: %u GPU%s", state->driver, state->device_count,
 			 state->device_count == 1 ? "" : "s");
-		append_remainder(run, every_ns, &message);
-		row.state = message.used ? SONDE_SOURCE_LIMITED : SONDE_SOURCE_ON;
+		append_remainder(run, every_ns, &detail);
+		row.state = detail.used ? SONDE_SOURCE_LIMITED : SONDE_SOURCE_ON;
 		for (uint32_t i = 0; i < run->seen_count && !run->is_stuck; i++)
-			append_device(run, i, &message);
+			append_device(run, i, &detail);
 		row.method = method;
-		row.detail = message.used ? message.text : NULL;
+		row.detail = sonde_detail_text(&detail);
 		row.rate_hz = 1e9 / (double)run->options.every_ns;
 		row.effective_hz = every_ns > (double)run->options.every_ns ? 1e9 / every_ns : row.rate_hz;
 		sonde_recorder_cost(run->recorder, "nvml.cpu_ns", state->cpu_ns);
@@ -232,12 +211,9 @@ static void append_source(struct sonde_source_run *run)
 		sonde_recorder_cost(run->recorder, "nvml.begin_ns", state->begin_ns);
 	}
 	sonde_recorder_source(run->recorder, "nvml", &row);
-	struct sonde_recorder_loss loss = {.source = "nvml",
-					   .cause = "readings: the recorder was too busy",
-					   .count = state->dropped,
-					   .time_ns = sonde_clock_now_ns()};
-	if (state->dropped)
-		sonde_recorder_lost(run->recorder, &loss);
+	struct sonde_recorder_loss loss = {
+	    .source = "nvml", .cause = "readings: the recorder was too busy", .count = state->dropped};
+	sonde_recorder_lost(run->recorder, &loss);
 }
 
 /* --- the source --------------------------------------------------------------------------------------------------- */
@@ -245,28 +221,23 @@ static void append_source(struct sonde_source_run *run)
 static int nvml_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
 	struct sonde_nvml_library library;
-	if (options && !options->gpu && !options->energy)
+	if (!options->gpu && !options->energy)
 		return -ECANCELED;
 	int rc = sonde_nvml_library_open(&library);
-	if (rc && (!options || options->gpu))
+	if (rc && options->gpu)
 		snprintf(why, why_b, "%s", sonde_error_text());
 	if (!rc)
 		sonde_nvml_library_close(&library);
 	return rc;
 }
 
-static int nvml_open(struct sonde_source_run **out, const struct sonde_source_context *context)
+static int nvml_open(struct sonde_source_run *run, const struct sonde_source_context *context)
 {
-	struct sonde_recorder *recorder = context->recorder;
-	const struct sonde_record_options *options = sonde_recorder_options(recorder);
-	struct sonde_source_run *run = calloc(1, sizeof *run);
-	if (!run)
-		return sonde_error(ENOMEM, "out of memory for the source nvml");
-	run->recorder = recorder;
+	const struct sonde_record_options *options = sonde_recorder_options(context->recorder);
+	run->recorder = context->recorder;
 	run->options.what = options->gpu ? SONDE_NVML_ALL : SONDE_NVML_ENERGY_ONLY;
 	run->options.every_ns = options->resources_every_ns ? options->resources_every_ns : DEFAULT_EVERY_NS;
 	run->options.share = SHARE;
-	*out = run;
 	return 0;
 }
 
@@ -286,14 +257,13 @@ static void stop_reading(struct sonde_source_run *run)
 	fetch(run);
 }
 
-static int nvml_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+static void nvml_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
 {
 	(void)horizon_ns;
 	if (final)
 		stop_reading(run);
 	else if (!run->has_stopped)
 		fetch(run);
-	return sonde_recorder_error(run->recorder);
 }
 
 static size_t nvml_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
@@ -313,7 +283,6 @@ static void nvml_stop(struct sonde_source_run *run)
 		sonde_nvml_reader_end(run->reader);
 	free(run->rows);
 	free(run->seen);
-	free(run);
 }
 
 const struct sonde_source sonde_source_nvml = {
@@ -321,6 +290,7 @@ const struct sonde_source sonde_source_nvml = {
     .title = "NVIDIA GPUs: utilisation, memory, clocks, power, energy, PCIe, NVLink (--gpu)",
     .cost = "at most 0.2 % of a CPU, in the recorder",
     .reads_counters = 1,
+    .run_b = sizeof(struct sonde_source_run),
     .probe = nvml_probe,
     .open = nvml_open,
     .start = nvml_start,

@@ -29,7 +29,7 @@ struct sonde_source_run {
 static int nvtx_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
 	char path[PATH_MAX];
-	if (options && (options->only_resources || options->attach || options->no_inject))
+	if (options->attach || options->no_inject)
 		return -ECANCELED;
 	int result = sonde_paths_object(path, sizeof path, OBJECT);
 	if (result)
@@ -37,14 +37,9 @@ static int nvtx_probe(const struct sonde_record_options *options, char *why, siz
 	return result;
 }
 
-static int nvtx_open(struct sonde_source_run **out, const struct sonde_source_context *context)
+static int nvtx_open(struct sonde_source_run *run, const struct sonde_source_context *context)
 {
-	struct sonde_recorder *recorder = context->recorder;
-	struct sonde_source_run *run = calloc(1, sizeof *run);
-	if (!run)
-		return sonde_error(ENOMEM, "out of memory for the nvtx source");
-	run->recorder = recorder;
-	*out = run;
+	run->recorder = context->recorder;
 	return 0;
 }
 
@@ -61,13 +56,6 @@ static int nvtx_prepare(struct sonde_source_run *run, struct sonde_launch *launc
 	return 0;
 }
 
-static int nvtx_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
-{
-	(void)horizon_ns;
-	(void) final;
-	return sonde_recorder_error(run->recorder);
-}
-
 static void nvtx_stop(struct sonde_source_run *run)
 {
 	char detail[512];
@@ -80,16 +68,15 @@ static void nvtx_stop(struct sonde_source_run *run)
 		state.detail = detail;
 	}
 	sonde_recorder_source(run->recorder, "nvtx", &state);
-	free(run);
 }
 
 const struct sonde_source sonde_source_nvtx = {
     .name = "nvtx",
     .title = "NVTX annotations of programs",
     .cost = "about 0.1 µs a range; nothing in programs without NVTX",
+    .run_b = sizeof(struct sonde_source_run),
     .probe = nvtx_probe,
     .open = nvtx_open,
     .prepare = nvtx_prepare,
-    .drain = nvtx_drain,
     .stop = nvtx_stop,
 };

@@ -301,11 +301,10 @@ static void record_refused(struct sonde_heap_chunks *chunks)
 	    .cause = chunks->error == -ENOMEM ? "no memory for a heap's blocks: not recorded from there on"
 					      : "a heap could not be written: not recorded from there on",
 	    .process = chunks->process,
-	    .count = lost ? lost : 1,
+	    .count = lost ? lost : chunks->error == -ENOMEM,
 	    .time_ns = chunks->last_ns,
 	};
-	if (lost || chunks->error == -ENOMEM)
-		sonde_recorder_lost(chunks->recorder, &loss);
+	sonde_recorder_lost(chunks->recorder, &loss);
 	chunks->refused = 0;
 }
 
@@ -343,12 +342,12 @@ void sonde_heap_chunks_close(struct sonde_heap_chunks *chunks)
 	record_refused(chunks);
 	for (size_t id = 0; id < chunks->site_cap && !chunks->looked; id++) {
 		const struct sonde_heap_chunk_site *site = &chunks->sites[id];
-		struct sonde_recorder_heap_leak leak = {.site = (uint32_t)id,
-							.kind = SONDE_HEAP_NOT_KNOWN,
-							.blocks = site->live_blocks,
-							.size_b = site->live_b,
-							.detail = why_not_known(chunks)};
+		struct sonde_meta_heap_leak leak = {.site = (uint32_t)id,
+						    .kind = SONDE_HEAP_NOT_KNOWN,
+						    .blocks = site->live_blocks,
+						    .size_b = site->live_b};
 		if (site->live_blocks)
-			sonde_recorder_heap_leak(chunks->recorder, &leak);
+			leak.detail = sonde_recorder_text(chunks->recorder, why_not_known(chunks));
+		sonde_recorder_heap_leak(chunks->recorder, &leak);
 	}
 }

@@ -4,8 +4,6 @@
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -18,6 +18,7 @@
 #include "source/target/interposed.h"
 #include "source/target/preload.h"
 #include "source/resource/proc_stat.h"
+#include "source/record/detail.h"
 #include "source/record/snapshots.h"
 #include "source/record/recorder.h"
 #include "source/source.h"
@@ -101,7 +102,7 @@ static void end(struct sonde_source_run *run, struct process *process, int alive
 {
 	struct sonde_snapshot_live live;
 	take_snapshots(run, process, UINT64_MAX);
-	struct sonde_recorder_snapshot snapshot = {
+	struct sonde_meta_snapshot snapshot = {
 	    .process = sonde_heap_process_id(process->heaps),
 	    .reason = SONDE_SNAPSHOT_END,
 	    .label = sonde_recorder_text(run->recorder, "end"),
@@ -153,13 +154,11 @@ static void on_left(void *context, pid_t pid, const struct sonde_link_leave *lea
 
 static void lose_process(struct sonde_source_run *run, pid_t pid)
 {
-	uint64_t now_ns = sonde_clock_now_ns();
 	struct sonde_recorder_loss loss = {
 	    .source = "heap",
 	    .cause = "processes that are not recorded: no memory for their blocks",
-	    .process = sonde_recorder_process(run->recorder, pid, now_ns),
+	    .process = sonde_recorder_process(run->recorder, pid, sonde_clock_now_ns()),
 	    .count = 1,
-	    .time_ns = now_ns,
 	};
 	sonde_recorder_lost(run->recorder, &loss);
 }
@@ -246,17 +245,23 @@ static void on_closed(void *context, pid_t pid)
 		oldest->ended = 1;
 }
 
-/* Called before the maps are read again: addresses in objects unloaded since then are resolved with the old maps. */
-static void on_passed(void *context, pid_t pid, const struct sonde_channel_drainer *drainer)
+/* Drains the rings, and sorts the events up to the time when they were read; NULL = an unknown process. */
+static struct process *pass(struct sonde_source_run *run, pid_t pid, const struct sonde_channel_drainer *drainer)
 {
-	struct sonde_source_run *run = context;
 	struct process *process = find(run, pid);
 	uint64_t cycles = sonde_clock_cycles(), ns = sonde_clock_now_ns();
 	if (!process)
-		return;
+		return NULL;
 	drainer->drain(drainer->context, pid);
 	take_snapshots(run, process, ns);
 	sonde_heap_process_run(process->heaps, cycles, ns);
+	return process;
+}
+
+/* Called before the maps are read again: addresses in objects unloaded since then are resolved with the old maps. */
+static void on_passed(void *context, pid_t pid, const struct sonde_channel_drainer *drainer)
+{
+	pass(context, pid, drainer);
 }
 
 static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_link_table *out)
@@ -265,19 +270,12 @@ static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_lin
 	return sonde_interposed_table(&run->interposed, pid, address, out);
 }
 
-/* Covers everything reported before: drains the rings, and sorts the events up to the time when they were read. */
+/* Covers everything reported before. */
 static int on_blocks(void *context, pid_t pid, const char *name, const struct sonde_channel_drainer *drainer,
 		     struct sonde_link_blocks *out)
 {
-	struct sonde_source_run *run = context;
-	struct process *process = find(run, pid);
-	uint64_t cycles = sonde_clock_cycles(), ns = sonde_clock_now_ns();
-	if (!process)
-		return -ENOENT;
-	drainer->drain(drainer->context, pid);
-	take_snapshots(run, process, ns);
-	sonde_heap_process_run(process->heaps, cycles, ns);
-	return sonde_heap_process_totals(process->heaps, name, out);
+	struct process *process = pass(context, pid, drainer);
+	return process ? sonde_heap_process_totals(process->heaps, name, out) : -ENOENT;
 }
 
 struct scan {
@@ -306,15 +304,13 @@ static int on_scan(void *context, pid_t pid, const struct sonde_link_scan *quest
 
 static int heap_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
-	if (options && options->only_resources)
-		return -ENOENT;
-	if (options && !options->heap)
+	if (!options->heap)
 		return -ECANCELED;
-	if (options && options->no_inject) {
+	if (options->no_inject) {
 		snprintf(why, why_b, "--no-inject injects nothing into processes");
 		return -EOPNOTSUPP;
 	}
-	if (options && options->attach) {
+	if (options->attach) {
 		snprintf(why, why_b,
 			 "allocations are recorded in programs that sonde starts: sonde record --heap -- …");
 		return -EOPNOTSUPP;
@@ -322,7 +318,7 @@ static int heap_probe(const struct sonde_record_options *options, char *why, siz
 	return sonde_preload_probe(OBJECT, why, why_b);
 }
 
-static void free_run(struct sonde_source_run *run)
+static void fini(struct sonde_source_run *run)
 {
 	sonde_channel_ignore(run->channel, &run->listener);
 	sonde_channel_ignore(run->channel, &run->zones_listener);
@@ -335,17 +331,12 @@ static void free_run(struct sonde_source_run *run)
 	sonde_unreachable_free(run->cut_off);
 	sonde_interposed_fini(&run->interposed);
 	free(run->zoned);
-	free(run);
 }
 
-static int heap_open(struct sonde_source_run **out, const struct sonde_source_context *context)
+static int heap_open(struct sonde_source_run *run, const struct sonde_source_context *context)
 {
-	struct sonde_recorder *recorder = context->recorder;
 	struct sonde_channel *channel = context->channel;
-	struct sonde_source_run *run = calloc(1, sizeof *run);
-	if (!run)
-		return sonde_error(ENOMEM, "out of memory for the heap source");
-	run->recorder = recorder;
+	run->recorder = context->recorder;
 	run->channel = channel;
 	run->snapshots = context->snapshots;
 	run->listener = (struct sonde_channel_listener){.context = run,
@@ -361,15 +352,12 @@ static int heap_open(struct sonde_source_run **out, const struct sonde_source_co
 							.blocks = on_blocks};
 	run->zones_listener =
 	    (struct sonde_channel_listener){.context = run, .opened = on_zones_opened, .closed = on_zones_closed};
-	int result = sonde_interposed_init(&run->interposed, recorder);
+	int result = sonde_interposed_init(&run->interposed, run->recorder);
 	result = result < 0 ? result : sonde_channel_listen(channel, SONDE_LINK_HEAP, &run->listener);
 	result = result < 0 ? result : sonde_channel_listen(channel, SONDE_LINK_ZONES, &run->zones_listener);
-	if (result < 0) {
-		free_run(run);
-		return result;
-	}
-	*out = run;
-	return 0;
+	if (result < 0)
+		fini(run);
+	return result;
 }
 
 static int heap_prepare(struct sonde_source_run *run, struct sonde_launch *launch)
@@ -389,7 +377,7 @@ static int heap_prepare(struct sonde_source_run *run, struct sonde_launch *launc
 	return result ? result : sonde_preload_add(launch, OBJECT);
 }
 
-static int heap_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+static void heap_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
 {
 	(void)horizon_ns;
 	end_ended(run, 0, final);
@@ -401,11 +389,10 @@ static int heap_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fin
 	}
 	run->cut_cycles = sonde_clock_cycles();
 	run->cut_ns = sonde_clock_now_ns();
-	return sonde_recorder_error(run->recorder);
 }
 
 /* Reports how many processes were left unrecorded, and why. */
-static size_t write_left(const struct sonde_source_run *run, char *out, size_t out_b)
+static void write_left(const struct sonde_source_run *run, struct sonde_detail *out)
 {
 	static const char *const reasons[SONDE_LINK_REASONS] = {
 	    [SONDE_LINK_SANDBOX] =
@@ -416,58 +403,50 @@ static size_t write_left(const struct sonde_source_run *run, char *out, size_t o
 	    [SONDE_LINK_SILENT] = "not recorded: the recorder was stopped or too busy when it started",
 	    [SONDE_LINK_NO_FILES] = "not recorded: " SONDE_PRELOAD_HIDDEN,
 	};
-	size_t used = 0;
-	for (int i = 0; i < SONDE_LINK_REASONS && used < out_b; i++)
+	for (int i = 0; i < SONDE_LINK_REASONS; i++)
 		if (run->left[i])
-			used +=
-			    (size_t)snprintf(out + used, out_b - used, "%s%llu process%s (%s) %s %s", used ? "; " : "",
-					     (unsigned long long)run->left[i], run->left[i] == 1 ? "" : "es",
-					     run->left_name[i], run->left[i] == 1 ? "was" : "were", reasons[i]);
-	return used < out_b ? used : out_b - 1;
+			sonde_detail_add(out, "%llu process%s (%s) %s %s", (unsigned long long)run->left[i],
+					 run->left[i] == 1 ? "" : "es", run->left_name[i],
+					 run->left[i] == 1 ? "was" : "were", reasons[i]);
 }
 
-/* Writes what was not recorded, and why; "" = everything was. */
-static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
+/* Adds what was not recorded, and why. */
+static void write_detail(const struct sonde_source_run *run, struct sonde_detail *out)
 {
-	out[0] = '\0';
-	size_t used = write_left(run, out, out_b);
-	if (run->unreachable_count && used < out_b)
-		used += (size_t)snprintf(out + used, out_b - used,
-					 "%sallocations of %llu process%s were not recorded: " SONDE_UNREACHABLE_WHY,
-					 used ? "; " : "", (unsigned long long)run->unreachable_count,
-					 run->unreachable_count == 1 ? "" : "es");
-	used = used < out_b ? used : out_b - 1;
+	write_left(run, out);
+	if (run->unreachable_count)
+		sonde_detail_add(out, "allocations of %llu process%s were not recorded: " SONDE_UNREACHABLE_WHY,
+				 (unsigned long long)run->unreachable_count, run->unreachable_count == 1 ? "" : "es");
 	int is_light = sonde_recorder_options(run->recorder)->heap_is_light;
-	if (!run->connected && !used && !run->own_malloc && is_light)
-		snprintf(out, out_b, "no sampled process allocated enough; --heap=full records every allocation");
-	else if (!run->connected && !used && !run->own_malloc)
-		snprintf(out, out_b, "no process loaded " OBJECT ": static, setuid and capability programs do not");
+	if (!run->connected && !out->used && !run->own_malloc && is_light)
+		sonde_detail_add(out, "no sampled process allocated enough; --heap=full records every allocation");
+	else if (!run->connected && !out->used && !run->own_malloc)
+		sonde_detail_add(out, "no process loaded " OBJECT ": static, setuid and capability programs do not");
 	else if (run->own_malloc)
-		snprintf(out + used, out_b - used,
-			 "%s%llu process%s an allocator that precedes the hooks, in the executable or preloaded: its "
-			 "blocks are not recorded; link it as a shared library, or preload it last",
-			 used ? "; " : "", (unsigned long long)run->own_malloc,
-			 run->own_malloc == 1 ? " has" : "es have");
+		sonde_detail_add(out,
+				 "%llu process%s an allocator that precedes the hooks, in the executable or "
+				 "preloaded: its blocks are not recorded; link it as a shared library, or preload it "
+				 "last",
+				 (unsigned long long)run->own_malloc, run->own_malloc == 1 ? " has" : "es have");
 }
 
 static void heap_stop(struct sonde_source_run *run)
 {
 	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
-	char detail[768];
+	struct sonde_detail detail = {0};
 	run->unreachable_count = sonde_unreachable_end(run->cut_off);
-	write_detail(run, detail, sizeof detail);
+	write_detail(run, &detail);
 	struct sonde_recorder_state state = {
 	    .state = !run->connected && !run->left[SONDE_LINK_SANDBOX] ? SONDE_SOURCE_UNAVAILABLE
-		     : *detail                                         ? SONDE_SOURCE_LIMITED
+		     : detail.used                                     ? SONDE_SOURCE_LIMITED
 								       : SONDE_SOURCE_ON,
 	    .method = options->heap_mean_b ? METHOD_SAMPLED : METHOD,
 	};
-	size_t used = strlen(detail);
 	if (options->heap_is_light)
-		snprintf(detail + used, sizeof detail - used, "%s%s", used ? "; " : "", SONDE_HEAP_NOT_REQUESTED);
-	state.detail = *detail ? detail : NULL;
+		sonde_detail_add(&detail, SONDE_HEAP_NOT_REQUESTED);
+	state.detail = sonde_detail_text(&detail);
 	sonde_recorder_source(run->recorder, "heap", &state);
-	free_run(run);
+	fini(run);
 }
 
 /* --- options ----------------------------------------------------------------------------------------------------- */
@@ -503,6 +482,7 @@ const struct sonde_source sonde_source_heap = {
 	      "--heap=SIZE\tthe same, with one sample per SIZE bytes on average\n"
 	      "--heap=full\tevery allocation, every mapping, leaks\n"
 	      "--heap=light\tonly samples of allocations, and only of processes that allocate much\n",
+    .run_b = sizeof(struct sonde_source_run),
     .probe = heap_probe,
     .open = heap_open,
     .prepare = heap_prepare,

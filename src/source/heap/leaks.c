@@ -103,27 +103,23 @@ static void add_up(const struct sonde_heap_leaks *leaks, const struct sonde_heap
 	}
 }
 
-static void record_site(const struct sonde_heap_leaks *leaks, uint32_t site, const struct sum *sum, const char *detail)
+static void record_site(const struct sonde_heap_leaks *leaks, uint32_t site, struct sum *sum, uint32_t detail)
 {
-	struct sonde_recorder_heap_leak leak = {.site = site, .detail = detail};
-	leak.kind = SONDE_HEAP_UNREACHABLE;
-	leak.blocks = sum->blocks[LOST] + sum->blocks[LOST_BY];
-	leak.size_b = sum->size_b[LOST] + sum->size_b[LOST_BY];
-	leak.variance = sum->variance[LOST] + sum->variance[LOST_BY];
-	if (leak.blocks)
-		sonde_recorder_heap_leak(leaks->recorder, &leak);
-	leak.kind = SONDE_HEAP_INDIRECT;
-	leak.blocks = sum->blocks[LOST_BY];
-	leak.size_b = sum->size_b[LOST_BY];
-	leak.variance = sum->variance[LOST_BY];
-	if (leak.blocks)
-		sonde_recorder_heap_leak(leaks->recorder, &leak);
-	leak.kind = SONDE_HEAP_REACHABLE;
-	leak.blocks = sum->blocks[REACHED];
-	leak.size_b = sum->size_b[REACHED];
-	leak.variance = sum->variance[REACHED];
-	if (leak.blocks)
-		sonde_recorder_heap_leak(leaks->recorder, &leak);
+	static const struct {
+		enum sonde_heap_leak kind;
+		unsigned state;
+	} kinds[] = {{SONDE_HEAP_UNREACHABLE, LOST}, {SONDE_HEAP_INDIRECT, LOST_BY}, {SONDE_HEAP_REACHABLE, REACHED}};
+	sum->blocks[LOST] += sum->blocks[LOST_BY];
+	sum->size_b[LOST] += sum->size_b[LOST_BY];
+	sum->variance[LOST] += sum->variance[LOST_BY];
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		sonde_recorder_heap_leak(leaks->recorder,
+					 &(struct sonde_meta_heap_leak){.site = site,
+									.kind = kinds[i].kind,
+									.blocks = sum->blocks[kinds[i].state],
+									.size_b = sum->size_b[kinds[i].state],
+									.detail = detail,
+									.variance = sum->variance[kinds[i].state]});
 }
 
 static int record(const struct sonde_heap_leaks *leaks, const struct sonde_heap_scan *scan)
@@ -142,8 +138,9 @@ static int record(const struct sonde_heap_leaks *leaks, const struct sonde_heap_
 		return sonde_error(ENOMEM, "no memory for the blocks of %u call sites", last - first + 1);
 	write_detail(leaks, detail, sizeof detail);
 	add_up(leaks, scan, sums, first);
+	uint32_t text = *detail ? sonde_recorder_text(leaks->recorder, detail) : 0;
 	for (uint32_t site = first; site <= last; site++)
-		record_site(leaks, site, &sums[site - first], *detail ? detail : NULL);
+		record_site(leaks, site, &sums[site - first], text);
 	free(sums);
 	return 0;
 }

@@ -19,10 +19,8 @@
 
 static void lose(struct sonde_heap_process *process, const char *cause, uint64_t count)
 {
-	struct sonde_recorder_loss loss = {
-	    .source = "heap", .cause = cause, .process = process->id, .count = count, .time_ns = sonde_clock_now_ns()};
-	if (count)
-		sonde_recorder_lost(process->recorder, &loss);
+	struct sonde_recorder_loss loss = {.source = "heap", .cause = cause, .process = process->id, .count = count};
+	sonde_recorder_lost(process->recorder, &loss);
 }
 
 static void close_heap(struct sonde_heap_own *heap)

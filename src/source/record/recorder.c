@@ -87,15 +87,10 @@ const struct sonde_record_options *sonde_recorder_options(const struct sonde_rec
 	return &recorder->options;
 }
 
-int sonde_recorder_error(const struct sonde_recorder *recorder)
-{
-	return recorder->error ? recorder->error : sonde_writer_error(recorder->writer);
-}
-
 /* --- rows ------------------------------------------------------------------------------------------------ */
 
 /* Writes the stacks and strings that the rows refer to before the rows. */
-static int flush_rows(struct sonde_recorder *recorder, struct sonde_encoder *rows)
+int sonde_recorder_rows(struct sonde_recorder *recorder, struct sonde_encoder *rows)
 {
 	if (!sonde_encoder_rows(rows))
 		return 0;
@@ -105,21 +100,16 @@ static int flush_rows(struct sonde_recorder *recorder, struct sonde_encoder *row
 	return rc;
 }
 
-int sonde_recorder_rows(struct sonde_recorder *recorder, struct sonde_encoder *rows)
-{
-	return flush_rows(recorder, rows);
-}
-
 int sonde_recorder_flush(struct sonde_recorder *recorder)
 {
-	flush_rows(recorder, &recorder->samples);
-	flush_rows(recorder, &recorder->switches);
-	flush_rows(recorder, &recorder->activities);
-	flush_rows(recorder, &recorder->calls);
+	sonde_recorder_rows(recorder, &recorder->samples);
+	sonde_recorder_rows(recorder, &recorder->switches);
+	sonde_recorder_rows(recorder, &recorder->activities);
+	sonde_recorder_rows(recorder, &recorder->calls);
 	sonde_recorder_keep_error(recorder, sonde_points_flush(&recorder->points, recorder->writer));
 	sonde_recorder_keep_error(recorder, sonde_streams_flush(&recorder->streams));
 	sonde_recorder_keep_error(recorder, sonde_writer_flush(recorder->writer));
-	return sonde_recorder_error(recorder);
+	return recorder->error ? recorder->error : sonde_writer_error(recorder->writer);
 }
 
 int sonde_recorder_triggered(struct sonde_recorder *recorder)
@@ -129,12 +119,11 @@ int sonde_recorder_triggered(struct sonde_recorder *recorder)
 	return fired;
 }
 
-int sonde_recorder_save(struct sonde_recorder *recorder)
+void sonde_recorder_save(struct sonde_recorder *recorder)
 {
 	recorder->saves++;
 	sonde_recorder_flush(recorder);
 	sonde_recorder_keep_error(recorder, sonde_writer_keep_dump(recorder->writer));
-	return sonde_recorder_error(recorder);
 }
 
 unsigned sonde_recorder_saves(const struct sonde_recorder *recorder)
@@ -186,7 +175,7 @@ void sonde_recorder_sample(struct sonde_recorder *recorder, uint64_t time_ns, ui
 	    .time_ns = time_ns, .thread = thread, .stack = stack, .weight_ns = weight_ns, .status = status};
 	recorder->sample_count += (uint64_t)sonde_sample_counts(status);
 	if (sonde_encoder_samples(&recorder->samples, &row))
-		flush_rows(recorder, &recorder->samples);
+		sonde_recorder_rows(recorder, &recorder->samples);
 }
 
 void sonde_recorder_switch(struct sonde_recorder *recorder, const struct sonde_recorder_switch *event)
@@ -205,7 +194,7 @@ void sonde_recorder_switch(struct sonde_recorder *recorder, const struct sonde_r
 		row.by = event->by;
 	}
 	if (sonde_encoder_switches(switches, &row))
-		flush_rows(recorder, switches);
+		sonde_recorder_rows(recorder, switches);
 }
 
 void sonde_recorder_zones(struct sonde_recorder *recorder, uint32_t process, uint32_t thread, const uint32_t *sites,
@@ -283,25 +272,12 @@ void sonde_recorder_exit(struct sonde_recorder *recorder, pid_t pid, pid_t tid, 
 	sonde_tasks_exit(&recorder->tasks, pid, tid, cpu_ns, time_ns);
 }
 
-void sonde_recorder_status(struct sonde_recorder *recorder, pid_t pid, const struct sonde_recorder_end *end)
+void sonde_recorder_status(struct sonde_recorder *recorder, pid_t pid, struct sonde_meta_process_end *record)
 {
-	struct sonde_meta_process_end record = {
-	    .head.type = SONDE_META_PROCESS_END,
-	    .id = sonde_tasks_process(&recorder->tasks, pid, 0),
-	    .status = end->status,
-	    .time_ns = end->time_ns,
-	    .user_ns = end->user_ns,
-	    .system_ns = end->system_ns,
-	    .peak_rss_b = end->peak_rss_b,
-	    .minor_faults = end->minor_faults,
-	    .major_faults = end->major_faults,
-	    .voluntary_switches = end->voluntary_switches,
-	    .involuntary_switches = end->involuntary_switches,
-	    .read_b = end->read_b,
-	    .written_b = end->written_b,
-	};
-	if (record.id)
-		sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
+	record->head.type = SONDE_META_PROCESS_END;
+	record->id = sonde_tasks_process(&recorder->tasks, pid, 0);
+	if (record->id)
+		sonde_writer_meta(recorder->writer, record, sizeof *record, NULL, 0);
 }
 
 uint32_t sonde_recorder_module(struct sonde_recorder *recorder, const struct sonde_stack_module_key *key)

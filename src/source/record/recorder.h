@@ -1,7 +1,7 @@
 /* recorder.h: one recording as sources write it: its ids and its event columns.
  *
  * Interns strings, processes, threads, modules, sites and stacks, buffers event columns into chunks and passes them to
- * the trace writer. One thread. Running out of memory or disk space is a sticky error that sonde_recorder_error()
+ * the trace writer. One thread. Running out of memory or disk space is a sticky error that sonde_recorder_flush()
  * returns; from then on functions that return ids return 0, which is valid wherever an id is passed.
  */
 #ifndef SONDE_SOURCE_RECORD_RECORDER_H
@@ -78,13 +78,12 @@ int sonde_recorder_new(struct sonde_recorder **out, struct sonde_writer *writer,
 		       const struct sonde_record_options *options);
 void sonde_recorder_free(struct sonde_recorder *recorder);
 const struct sonde_record_options *sonde_recorder_options(const struct sonde_recorder *recorder);
-int sonde_recorder_error(const struct sonde_recorder *recorder);
 
 /* Writes out everything that is buffered. */
 int sonde_recorder_flush(struct sonde_recorder *recorder);
 
 /* Flight recorder: saves the data kept in memory; sonde_recorder_saves() returns how often this was done. */
-int sonde_recorder_save(struct sonde_recorder *recorder);
+void sonde_recorder_save(struct sonde_recorder *recorder);
 unsigned sonde_recorder_saves(const struct sonde_recorder *recorder);
 
 /* True if the event of options->when has happened since the last call. */
@@ -135,15 +134,8 @@ void sonde_recorder_comm(struct sonde_recorder *recorder, pid_t pid, pid_t tid, 
 /* cpu_ns: the measured CPU time of the thread; 0 = unknown. The exit of the last thread ends the process. */
 void sonde_recorder_exit(struct sonde_recorder *recorder, pid_t pid, pid_t tid, uint64_t cpu_ns, uint64_t time_ns);
 
-/* Exit status and resource usage of a process that was waited for, including the children that it waited for itself. */
-struct sonde_recorder_end {
-	int status; /* as wait(2) */
-	uint64_t user_ns, system_ns, peak_rss_b, time_ns;
-	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
-	uint64_t read_b, written_b; /* read from and written to storage */
-};
-
-void sonde_recorder_status(struct sonde_recorder *recorder, pid_t pid, const struct sonde_recorder_end *end);
+/* Writes the record after setting its type and id. */
+void sonde_recorder_status(struct sonde_recorder *recorder, pid_t pid, struct sonde_meta_process_end *record);
 
 /* --- modules and stacks --------------------------------------------------------------------------------------------*/
 
@@ -204,16 +196,9 @@ uint32_t sonde_recorder_series(struct sonde_recorder *recorder, enum sonde_metri
 /* Adds the value of a series at a time; series 0 is ignored. */
 void sonde_recorder_point(struct sonde_recorder *recorder, uint64_t time_ns, uint32_t series, int64_t value);
 
-/* An object that calls of a process wait for; `name` NULL = none. Not interned. sonde_recorder_object() returns its id;
- * 0 if there is no process. */
-struct sonde_recorder_object {
-	uint32_t process;
-	enum sonde_object_kind kind;
-	const char *name;
-	uint64_t address;
-};
-
-uint32_t sonde_recorder_object(struct sonde_recorder *recorder, const struct sonde_recorder_object *object);
+/* An object that calls of a process wait for: writes the record after setting its type and id, and returns the id; 0 if
+ * there is no process. Not interned. */
+uint32_t sonde_recorder_object(struct sonde_recorder *recorder, struct sonde_meta_object *record);
 
 /* --- devices (target/devices.h) ---------------------------------------------------------------------------------- */
 
@@ -250,26 +235,11 @@ struct sonde_recorder_heap_site {
 };
 
 uint32_t sonde_recorder_heap_site(struct sonde_recorder *recorder, const struct sonde_recorder_heap_site *site);
-/* Blocks of a site that were live at the exit of their process. */
-struct sonde_recorder_heap_leak {
-	uint32_t site;
-	enum sonde_heap_leak kind;
-	uint64_t blocks, size_b;
-	const char *detail; /* NULL = none */
-	double variance;    /* of size_b, when it is an estimate */
-};
-
-void sonde_recorder_heap_leak(struct sonde_recorder *recorder, const struct sonde_recorder_heap_leak *leak);
-/* The state of a process at one time; sizes are 0 if unknown. */
-struct sonde_recorder_snapshot {
-	uint32_t process;
-	enum sonde_snapshot_reason reason;
-	uint32_t label; /* string id */
-	uint64_t time_ns, rss_b, pss_b;
-};
-
-/* Returns the number of the snapshot within the recording, from 1. */
-uint32_t sonde_recorder_snapshot(struct sonde_recorder *recorder, const struct sonde_recorder_snapshot *snapshot);
+/* These write the record after setting its type: blocks of a site that were live at the exit of their process, unless
+ * there are none; the state of a process at one time. Returns the number of the snapshot within the recording, from 1.
+ */
+void sonde_recorder_heap_leak(struct sonde_recorder *recorder, struct sonde_meta_heap_leak *record);
+uint32_t sonde_recorder_snapshot(struct sonde_recorder *recorder, struct sonde_meta_snapshot *record);
 
 /* Writes columns as a chunk whose other fields the caller has filled in. */
 int sonde_recorder_chunk(struct sonde_recorder *recorder, struct sonde_columns *columns, struct sonde_chunk *chunk);
@@ -289,11 +259,11 @@ struct sonde_recorder_state {
 /* A later record of the same name replaces an earlier one. */
 void sonde_recorder_source(struct sonde_recorder *recorder, const char *name, const struct sonde_recorder_state *state);
 
-/* Summed by (source, cause, thread) and written when the recording closes. */
+/* Summed by (source, cause, thread) and written when the recording closes, unless count is 0. */
 struct sonde_recorder_loss {
 	const char *source, *cause;
 	uint32_t process, thread; /* 0 = unknown */
-	uint64_t count, time_ns;
+	uint64_t count, time_ns;  /* time_ns: 0 = now */
 };
 
 void sonde_recorder_lost(struct sonde_recorder *recorder, const struct sonde_recorder_loss *loss);

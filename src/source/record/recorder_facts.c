@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/varint.h"
 #include "fold/hist.h"
@@ -50,32 +51,17 @@ uint32_t sonde_recorder_heap_site(struct sonde_recorder *recorder, const struct 
 	return record.id;
 }
 
-void sonde_recorder_heap_leak(struct sonde_recorder *recorder, const struct sonde_recorder_heap_leak *leak)
+void sonde_recorder_heap_leak(struct sonde_recorder *recorder, struct sonde_meta_heap_leak *record)
 {
-	struct sonde_meta_heap_leak record = {
-	    .head.type = SONDE_META_HEAP_LEAK,
-	    .site = leak->site,
-	    .kind = leak->kind,
-	    .blocks = leak->blocks,
-	    .size_b = leak->size_b,
-	    .detail = sonde_recorder_text(recorder, leak->detail),
-	    .variance = leak->variance,
-	};
-	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
+	record->head.type = SONDE_META_HEAP_LEAK;
+	if (record->blocks)
+		sonde_writer_meta(recorder->writer, record, sizeof *record, NULL, 0);
 }
 
-uint32_t sonde_recorder_snapshot(struct sonde_recorder *recorder, const struct sonde_recorder_snapshot *snapshot)
+uint32_t sonde_recorder_snapshot(struct sonde_recorder *recorder, struct sonde_meta_snapshot *record)
 {
-	struct sonde_meta_snapshot record = {
-	    .head.type = SONDE_META_SNAPSHOT,
-	    .process = snapshot->process,
-	    .label = snapshot->label,
-	    .reason = snapshot->reason,
-	    .time_ns = snapshot->time_ns,
-	    .rss_b = snapshot->rss_b,
-	    .pss_b = snapshot->pss_b,
-	};
-	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
+	record->head.type = SONDE_META_SNAPSHOT;
+	sonde_writer_meta(recorder->writer, record, sizeof *record, NULL, 0);
 	return ++recorder->snapshot_count;
 }
 
@@ -103,20 +89,14 @@ void sonde_recorder_point(struct sonde_recorder *recorder, uint64_t time_ns, uin
 		sonde_recorder_keep_error(recorder, sonde_points_flush(&recorder->points, recorder->writer));
 }
 
-uint32_t sonde_recorder_object(struct sonde_recorder *recorder, const struct sonde_recorder_object *object)
+uint32_t sonde_recorder_object(struct sonde_recorder *recorder, struct sonde_meta_object *record)
 {
-	struct sonde_meta_object record = {
-	    .head.type = SONDE_META_OBJECT,
-	    .id = recorder->objects + 1,
-	    .process = object->process,
-	    .kind = object->kind,
-	    .name = sonde_recorder_text(recorder, object->name),
-	    .address = object->address,
-	};
-	if (!object->process)
+	if (!record->process)
 		return 0;
-	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
-	return ++recorder->objects;
+	record->head.type = SONDE_META_OBJECT;
+	record->id = ++recorder->objects;
+	sonde_writer_meta(recorder->writer, record, sizeof *record, NULL, 0);
+	return record->id;
 }
 
 void sonde_recorder_info(struct sonde_recorder *recorder, const char *key, const char *value)
@@ -145,6 +125,9 @@ void sonde_recorder_source(struct sonde_recorder *recorder, const char *name, co
 
 void sonde_recorder_lost(struct sonde_recorder *recorder, const struct sonde_recorder_loss *loss)
 {
+	if (!loss->count)
+		return;
+	uint64_t time_ns = loss->time_ns ? loss->time_ns : sonde_clock_now_ns();
 	uint32_t source = sonde_recorder_text(recorder, loss->source);
 	uint32_t cause = sonde_recorder_text(recorder, loss->cause);
 	struct sonde_meta_lost *row = recorder->lost;
@@ -166,11 +149,11 @@ void sonde_recorder_lost(struct sonde_recorder *recorder, const struct sonde_rec
 		    .cause = cause,
 		    .process = loss->process,
 		    .thread = loss->thread,
-		    .from_ns = loss->time_ns,
+		    .from_ns = time_ns,
 		};
 	}
 	row->count += loss->count;
-	row->to_ns = loss->time_ns;
+	row->to_ns = time_ns;
 }
 
 uint64_t sonde_recorder_lost_count(const struct sonde_recorder *recorder, char *first, size_t first_b)

@@ -201,7 +201,7 @@ static void answer(const struct sonde_snapshots *snapshots, const struct ask *as
 static void take(struct sonde_snapshots *snapshots, struct ask *place, const struct sonde_snapshot_live *live)
 {
 	struct ask ask = *place;
-	struct sonde_recorder_snapshot snapshot = {
+	struct sonde_meta_snapshot snapshot = {
 	    .process = ask.process,
 	    .reason = ask.reason,
 	    .label = ask.label,

@@ -272,6 +272,15 @@ void sonde_cgroup_open(struct sonde_cgroup *out, const char *root, pid_t pid)
 	free(place);
 }
 
+double sonde_cgroup_quota(const char *root, pid_t pid)
+{
+	struct place *place = malloc(sizeof *place);
+	int found = place && find(place, root, pid, "cpu") && go_up(place, quota_of);
+	double quota = found ? quota_of(place->directory, place->version) : 0;
+	free(place);
+	return quota;
+}
+
 void sonde_cgroup_close(struct sonde_cgroup *cgroup)
 {
 	int *fds[] = {&cgroup->cpu_stat_fd, &cgroup->cpu_usage_fd, &cgroup->memory_usage_fd, &cgroup->memory_limit_fd,

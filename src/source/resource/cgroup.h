@@ -34,6 +34,8 @@ struct sonde_cgroup_use {
 /* Finds the groups of `pid` in the tree under `root` ("" = this machine's); 0 = our own. Never fails: values that do
  * not exist are unknown. */
 void sonde_cgroup_open(struct sonde_cgroup *out, const char *root, pid_t pid);
+/* The lowest CPU quota of the groups of `pid`, in CPUs; 0 = none. */
+double sonde_cgroup_quota(const char *root, pid_t pid);
 void sonde_cgroup_close(struct sonde_cgroup *cgroup);
 /* `is_detailed`: includes memory, which the kernel may have to sum up first. */
 void sonde_cgroup_read(const struct sonde_cgroup *cgroup, int is_detailed, struct sonde_cgroup_use *out);

@@ -13,9 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/timerfd.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "source/resource/energy_model.h"
@@ -23,7 +21,6 @@
 #include "source/resource/energy_rapl.h"
 #include "source/record/recorder.h"
 #include "source/source.h"
-#include "util/error.h"
 
 #define EVERY_NS 100000000u
 #define SLEPT_NS 1000000000u /* a suspend this long between two readings splits the series */
@@ -44,7 +41,6 @@ struct sonde_source_run {
 	uint32_t series[SONDE_RAPL_DOMAINS_MAX]; /* 0: the meter is gone */
 	uint64_t every_ns, next_ns, asleep_ns;
 	uint64_t reads;
-	int timer_fd;
 };
 
 _Static_assert((unsigned)SONDE_ENERGY_PERF_MAX <= (unsigned)SONDE_RAPL_DOMAINS_MAX, "a series each");
@@ -104,8 +100,7 @@ static void say_lost(struct sonde_source_run *run, size_t i, const char *what)
 {
 	char cause[160];
 	snprintf(cause, sizeof cause, "%s: %s", name_of(&run->meters, i), what);
-	struct sonde_recorder_loss loss = {
-	    .source = "energy", .cause = cause, .count = 1, .time_ns = sonde_clock_now_ns()};
+	struct sonde_recorder_loss loss = {.source = "energy", .cause = cause, .count = 1};
 	sonde_recorder_lost(run->recorder, &loss);
 }
 
@@ -172,7 +167,7 @@ static void read_all(struct sonde_source_run *run)
 static int energy_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
 	struct meters meters;
-	if (options && !options->energy)
+	if (!options->energy)
 		return -ECANCELED;
 	find_meters(&meters);
 	if (meters.method == METHOD_NONE)
@@ -204,37 +199,22 @@ static void say_model(struct sonde_recorder *recorder)
 		sonde_recorder_info(recorder, "energy.model_virtual", "1");
 }
 
-static int energy_open(struct sonde_source_run **out, const struct sonde_source_context *context)
+static int energy_open(struct sonde_source_run *run, const struct sonde_source_context *context)
 {
 	struct sonde_recorder *recorder = context->recorder;
 	const struct sonde_record_options *options = sonde_recorder_options(recorder);
-	struct sonde_source_run *run = calloc(1, sizeof *run);
-	if (!run)
-		return sonde_error(ENOMEM, "out of memory for the energy source");
 	run->recorder = recorder;
 	run->every_ns = EVERY_NS;
-	run->timer_fd = -1;
 	find_meters(&run->meters);
 	if (run->meters.method == METHOD_RAPL && sonde_rapl_every_ns(&run->meters.rapl) < EVERY_NS)
 		run->every_ns = sonde_rapl_every_ns(&run->meters.rapl);
 	if (run->meters.method == METHOD_NONE)
 		say_model(recorder);
-	else
-		run->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (options->carbon_intensity)
 		sonde_recorder_info(recorder, "option.carbon_intensity", options->carbon_intensity);
 	if (options->country)
 		sonde_recorder_info(recorder, "option.country", options->country);
-	*out = run;
 	return 0;
-}
-
-static void set_timer(struct sonde_source_run *run)
-{
-	struct itimerspec at = {.it_value = {.tv_sec = (time_t)(run->next_ns / 1000000000u),
-					     .tv_nsec = (long)(run->next_ns % 1000000000u)}};
-	if (run->timer_fd >= 0)
-		timerfd_settime(run->timer_fd, TFD_TIMER_ABSTIME, &at, NULL); /* also clears its expirations */
 }
 
 static int energy_start(struct sonde_source_run *run, pid_t pid)
@@ -243,26 +223,19 @@ static int energy_start(struct sonde_source_run *run, pid_t pid)
 	for (size_t i = 0; i < count_of(&run->meters); i++)
 		begin_series(run, i);
 	read_all(run);
-	set_timer(run);
 	return 0;
 }
 
-static int energy_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+static void energy_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
 {
 	(void)horizon_ns;
-	if (count_of(&run->meters) && (final || sonde_clock_now_ns() >= run->next_ns)) {
+	if (count_of(&run->meters) && (final || sonde_clock_now_ns() >= run->next_ns))
 		read_all(run);
-		set_timer(run);
-	}
-	return sonde_recorder_error(run->recorder);
 }
 
-static size_t energy_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
+static uint64_t energy_due_ns(const struct sonde_source_run *run)
 {
-	if (run->timer_fd < 0 || !max)
-		return 0;
-	fds[0] = run->timer_fd;
-	return 1;
+	return count_of(&run->meters) ? run->next_ns : UINT64_MAX;
 }
 
 static void energy_stop(struct sonde_source_run *run)
@@ -281,9 +254,6 @@ static void energy_stop(struct sonde_source_run *run)
 	};
 	sonde_recorder_source(run->recorder, "energy", &state);
 	close_meters(&run->meters);
-	if (run->timer_fd >= 0)
-		close(run->timer_fd);
-	free(run);
 }
 
 static const struct sonde_option energy_options[] = {
@@ -297,10 +267,11 @@ const struct sonde_source sonde_source_energy = {
     .title = "energy by the processors' counters, else by a model (--energy)",
     .cost = "10 readings a second, a few microseconds each",
     .options = energy_options,
+    .run_b = sizeof(struct sonde_source_run),
     .probe = energy_probe,
     .open = energy_open,
     .start = energy_start,
     .drain = energy_drain,
-    .poll_fds = energy_poll_fds,
+    .due_ns = energy_due_ns,
     .stop = energy_stop,
 };

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -43,7 +42,6 @@ struct sonde_source_run {
 	struct sonde_snapshots *snapshots;
 	struct sonde_live_list list; /* of struct process */
 	size_t kept, kept_max;
-	int timer_fd;      /* −1: nothing is requested periodically */
 	uint64_t least_ns; /* between rounds */
 	uint64_t start_ns, next_ns, next_snapshot_ns;
 	uint64_t samples, signals;
@@ -193,47 +191,33 @@ static void ask(struct sonde_source_run *run)
 
 static int memory_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
-	if (options && options->only_resources)
-		return -ENOENT;
+	(void)options;
 	if (sonde_snapshots_resident_b(getpid()))
 		return 0;
 	snprintf(why, why_b, "/proc is not mounted: process memory is unknown");
 	return -ENOENT;
 }
 
-static int memory_open(struct sonde_source_run **out, const struct sonde_source_context *context)
+static int memory_open(struct sonde_source_run *run, const struct sonde_source_context *context)
 {
-	struct sonde_recorder *recorder = context->recorder;
-	const struct sonde_record_options *options = sonde_recorder_options(recorder);
-	struct sonde_source_run *run = calloc(1, sizeof *run);
+	const struct sonde_record_options *options = sonde_recorder_options(context->recorder);
 	char text[32];
-	if (!run)
-		return sonde_error(ENOMEM, "out of memory for the memory source");
-	run->recorder = recorder;
+	run->recorder = context->recorder;
 	run->snapshots = context->snapshots;
-	run->timer_fd = -1;
 	run->kept_max = sonde_files_share(KEPT_MAX, 16);
 	run->least_ns = options->memory_every_ns ? options->memory_every_ns : LEAST_NS;
-	if (options->memory_every_ns || options->snapshot_every_ns)
-		run->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	snprintf(text, sizeof text, "%llu", (unsigned long long)run->least_ns);
 	if (options->memory_every_ns)
-		sonde_recorder_info(recorder, "option.memory_ns", text);
-	*out = run;
+		sonde_recorder_info(run->recorder, "option.memory_ns", text);
 	return 0;
 }
 
-/* Wakes the recorder when the next reading is due; without a timer it is late. */
-static void set_timer(struct sonde_source_run *run)
+/* Without options that request readings or snapshots, the next reading may be late. */
+static uint64_t memory_due_ns(const struct sonde_source_run *run)
 {
 	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
 	uint64_t next_ns = options->memory_every_ns ? run->next_ns : UINT64_MAX;
-	if (options->snapshot_every_ns && run->next_snapshot_ns < next_ns)
-		next_ns = run->next_snapshot_ns;
-	struct itimerspec at = {
-	    .it_value = {.tv_sec = (time_t)(next_ns / 1000000000u), .tv_nsec = (long)(next_ns % 1000000000u)}};
-	if (run->timer_fd >= 0)
-		timerfd_settime(run->timer_fd, TFD_TIMER_ABSTIME, &at, NULL); /* also clears its expirations */
+	return options->snapshot_every_ns && run->next_snapshot_ns < next_ns ? run->next_snapshot_ns : next_ns;
 }
 
 static int memory_start(struct sonde_source_run *run, pid_t pid)
@@ -241,11 +225,10 @@ static int memory_start(struct sonde_source_run *run, pid_t pid)
 	(void)pid;
 	run->start_ns = run->next_ns = sonde_clock_now_ns();
 	run->next_snapshot_ns = run->start_ns + sonde_recorder_options(run->recorder)->snapshot_every_ns;
-	set_timer(run);
 	return 0;
 }
 
-static int memory_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+static void memory_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
 {
 	(void)horizon_ns;
 	sonde_snapshots_take_remainder(run->snapshots);
@@ -253,16 +236,6 @@ static int memory_drain(struct sonde_source_run *run, uint64_t horizon_ns, int f
 		ask(run);
 	if (samples_over_time(run) && (final || sonde_clock_now_ns() >= run->next_ns))
 		sample(run);
-	set_timer(run);
-	return sonde_recorder_error(run->recorder);
-}
-
-static size_t memory_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
-{
-	if (run->timer_fd < 0 || !max)
-		return 0;
-	fds[0] = run->timer_fd;
-	return 1;
 }
 
 static void memory_stop(struct sonde_source_run *run)
@@ -281,9 +254,6 @@ static void memory_stop(struct sonde_source_run *run)
 	if (run->samples || run->unread)
 		sonde_recorder_source(run->recorder, "memory", &state);
 	sonde_live_list_fini(&run->list, &kind, run);
-	if (run->timer_fd >= 0)
-		close(run->timer_fd);
-	free(run);
 }
 
 /* --- options ----------------------------------------------------------------------------------------------------- */
@@ -306,10 +276,11 @@ const struct sonde_source sonde_source_memory = {
     .title = "RSS at a higher rate (--heap, --memory), and snapshots",
     .cost = "at most 0.1 % of a CPU, in the recorder",
     .options = memory_options,
+    .run_b = sizeof(struct sonde_source_run),
     .probe = memory_probe,
     .open = memory_open,
     .start = memory_start,
     .drain = memory_drain,
-    .poll_fds = memory_poll_fds,
+    .due_ns = memory_due_ns,
     .stop = memory_stop,
 };

@@ -1,23 +1,21 @@
 /* resources.c: the resources source: periodically reads the resource usage of processes and the machine, as series.
  *
- * A round reads all processes of the tree (resource/rows.h) and the machine (resource/machine.h): each --interval, by a
- * timer set to absolute times of CLOCK_MONOTONIC, first when the command starts and last when the recording ends. The
- * command is also read when it has died and has not been waited for: then its CPU time and faults are final. All rounds
- * together take at most 0.2 % of a CPU: a round that would exceed this share is delayed, and the SOURCE record states
- * the rate that was achieved. Every half second a round includes details and most machine data: caches are cold by
- * then, so each reading costs three times as much as in a loop.
+ * A round reads all processes of the tree (resource/rows.h) and the machine (resource/machine.h): each --interval, at
+ * multiples of it since the start, first when the command starts and last when the recording ends. The command is also
+ * read when it has died and has not been waited for: then its CPU time and faults are final. All rounds together take at
+ * most 0.2 % of a CPU: a round that would exceed this share is delayed, and the SOURCE record states the rate that was
+ * achieved. Every half second a round includes details and most machine data: caches are cold by then, so each reading
+ * costs three times as much as in a loop.
  *
  * Without perf events, processes are found here (resource/tree.h), and end when they are found to have exited.
  * Processes that start and exit between two rounds appear only in their parents' counts of waited-for children.
  */
 #include <errno.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -25,11 +23,11 @@
 #include "source/resource/machine.h"
 #include "source/resource/rows.h"
 #include "source/resource/tree.h"
+#include "source/record/detail.h"
 #include "source/record/snapshots.h"
 #include "source/record/recorder.h"
 #include "source/source.h"
 #include "util/array.h"
-#include "util/error.h"
 
 #define DEFAULT_EVERY_NS 100000000u
 #define DETAIL_EVERY_NS 500000000u
@@ -53,7 +51,7 @@ struct sonde_source_run {
 	struct machine_row *numbers; /* in reading order */
 	size_t number_count, number_cap, number_at;
 	struct sonde_resources_tree tree;
-	int timer_fd, command_fd; /* −1 = none; command_fd: the command's pidfd */
+	int command_fd; /* the command's pidfd; −1 = none */
 	struct sonde_budget budget;
 	uint64_t every_ns, start_ns, last_ns, next_ns, next_detail_ns, point_ns;
 	uint64_t first_ns, rounds, held_back, spent_ns;
@@ -138,40 +136,10 @@ static void read_dead(struct sonde_source_run *run)
 	sonde_resources_rows_read(&run->rows, 1, 1);
 }
 
-static void set_timer(const struct sonde_source_run *run)
-{
-	struct itimerspec at = {.it_value = {.tv_sec = (time_t)(run->next_ns / 1000000000u),
-					     .tv_nsec = (long)(run->next_ns % 1000000000u)}};
-	if (run->timer_fd >= 0)
-		timerfd_settime(run->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
-}
-
 /* --- the source's record ----------------------------------------------------------------------------------------- */
 
-struct message {
-	char text[1024];
-	size_t used;
-};
-
-static void append(struct message *message, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void append(struct message *message, const char *format, ...)
-{
-	va_list arguments;
-	size_t left = sizeof message->text - message->used;
-	int joint = message->used ? snprintf(message->text + message->used, left, "; ") : 0;
-	if (left < 64)
-		return;
-	va_start(arguments, format);
-	int more = vsnprintf(message->text + message->used + joint, left - (size_t)joint, format, arguments);
-	va_end(arguments);
-	message->used += (size_t)(joint + more);
-	if (message->used >= sizeof message->text)
-		message->used = sizeof message->text - 1;
-}
-
 /* Suggests a limit with the descriptors that each process needs and a few more, rounded up. */
-static void append_unread(const struct sonde_source_run *run, struct message *message)
+static void append_unread(const struct sonde_source_run *run, struct sonde_detail *detail)
 {
 	uint64_t limit = run->rows.files_max, least = limit + FILES_A_PROCESS * (run->rows.unread + 1);
 	least += FILES_STEP - least % FILES_STEP;
@@ -181,44 +149,46 @@ static void append_unread(const struct sonde_source_run *run, struct message *me
 	if (run->rows.unread)
 		snprintf(who, sizeof who, "%llu process%s not always read", (unsigned long long)run->rows.unread,
 			 run->rows.unread == 1 ? " was" : "es were");
-	append(message, "%s: the hard limit of %llu open files was reached: raise it to ulimit -Hn %llu or more", who,
-	       (unsigned long long)limit, (unsigned long long)least);
+	sonde_detail_add(detail,
+			 "%s: the hard limit of %llu open files was reached: raise it to ulimit -Hn %llu or more", who,
+			 (unsigned long long)limit, (unsigned long long)least);
 }
 
 static void append_source(const struct sonde_source_run *run)
 {
 	struct sonde_recorder_state state = {
 	    .state = SONDE_SOURCE_ON, .method = METHOD, .rate_hz = 1e9 / (double)run->every_ns};
-	struct message message = {0};
+	struct sonde_detail detail = {0};
 	char missing[512];
 	double every_ns = run->rounds > 1 ? (double)(run->last_ns - run->first_ns) / (double)(run->rounds - 1) : 0;
 	state.effective_hz = every_ns > (double)run->every_ns ? 1e9 / every_ns : state.rate_hz; /* the last is early */
 	if (run->held_back && every_ns > 1.2 * (double)run->every_ns)
-		append(
-		    &message,
+		sonde_detail_add(
+		    &detail,
 		    "read every %.3g ms instead of %.3g ms: so many processes and threads would take more than %.1f %% "
 		    "of a core",
 		    every_ns / 1e6, (double)run->every_ns / 1e6, 100.0 / SHARE);
-	append_unread(run, &message);
+	append_unread(run, &detail);
 	if (run->rows.hidden)
-		append(&message, "%llu process%s not shown by /proc (hidepid): record as root",
-		       (unsigned long long)run->rows.hidden, run->rows.hidden == 1 ? " is" : "es are");
+		sonde_detail_add(&detail, "%llu process%s not shown by /proc (hidepid): record as root",
+				 (unsigned long long)run->rows.hidden, run->rows.hidden == 1 ? " is" : "es are");
 	if (run->rows.closed)
-		append(&message, "I/O of %llu process%s of other users (read%s, write%s) is unknown: record as root",
-		       (unsigned long long)run->rows.closed, run->rows.closed == 1 ? "" : "es",
-		       run->rows.closed == 1 ? "s" : "", run->rows.closed == 1 ? "s" : "");
-	if (message.used)
+		sonde_detail_add(&detail,
+				 "I/O of %llu process%s of other users (read%s, write%s) is unknown: record as root",
+				 (unsigned long long)run->rows.closed, run->rows.closed == 1 ? "" : "es",
+				 run->rows.closed == 1 ? "s" : "", run->rows.closed == 1 ? "s" : "");
+	if (detail.used)
 		state.state = SONDE_SOURCE_LIMITED;
 	if (run->rows.crowded)
-		append(&message, "context switches of processes with more than %d threads are not read",
-		       SONDE_RESOURCES_TASKS_MAX);
+		sonde_detail_add(&detail, "context switches of processes with more than %d threads are not read",
+				 SONDE_RESOURCES_TASKS_MAX);
 	if (run->rows.finds_processes && run->tree.may_have_missed && run->rows.had_children)
-		append(&message, "processes are found in /proc: those living between two readings are missed");
+		sonde_detail_add(&detail, "processes are found in /proc: those living between two readings are missed");
 	if (run->rows.finds_processes && (run->tree.may_have_missed || run->tree.was_unread))
 		sonde_recorder_info(run->recorder, "run.processes_missed", "1");
 	if (sonde_resources_machine_missing(run->machine, missing, sizeof missing))
-		append(&message, "%s", missing);
-	state.detail = message.used ? message.text : NULL;
+		sonde_detail_add(&detail, "%s", missing);
+	state.detail = sonde_detail_text(&detail);
 	sonde_recorder_source(run->recorder, "resources", &state);
 	sonde_recorder_cost(run->recorder, "resources.cpu_ns", run->spent_ns);
 	sonde_recorder_cost(run->recorder, "resources.rounds", run->rounds);
@@ -235,23 +205,18 @@ static int resources_probe(const struct sonde_record_options *options, char *why
 	return -ENOENT;
 }
 
-static int resources_open(struct sonde_source_run **out, const struct sonde_source_context *context)
+static int resources_open(struct sonde_source_run *run, const struct sonde_source_context *context)
 {
 	struct sonde_recorder *recorder = context->recorder;
 	const struct sonde_record_options *options = sonde_recorder_options(recorder);
-	struct sonde_source_run *run = calloc(1, sizeof *run);
 	char text[32];
-	if (!run)
-		return sonde_error(ENOMEM, "out of memory for the resources source");
 	run->recorder = recorder;
 	run->command_fd = -1;
-	run->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	run->every_ns = options->resources_every_ns ? options->resources_every_ns : DEFAULT_EVERY_NS;
 	sonde_resources_rows_init(&run->rows, recorder);
 	run->rows.reads_rss = options->only_resources || (!options->heap && !options->memory_every_ns);
 	snprintf(text, sizeof text, "%llu", (unsigned long long)run->every_ns);
 	sonde_recorder_info(recorder, "option.interval_ns", text);
-	*out = run;
 	return 0;
 }
 
@@ -261,6 +226,7 @@ static int resources_start(struct sonde_source_run *run, pid_t pid)
 	if (rc)
 		return rc;
 	uint64_t now_ns = sonde_clock_now_ns();
+	/* The first round comes after the release: until then the command is a copy of us. */
 	run->start_ns = run->next_ns = run->next_detail_ns = now_ns;
 	run->command_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	sonde_budget_init(&run->budget, SHARE, LEFT_NS, now_ns);
@@ -269,27 +235,20 @@ static int resources_start(struct sonde_source_run *run, pid_t pid)
 	if (run->rows.finds_processes)
 		sonde_resources_tree_start(&run->tree, run->recorder, pid,
 					   sonde_recorder_options(run->recorder)->command != NULL);
-	set_timer(run); /* now, since the command is a copy of us until it is released */
 	return 0;
 }
 
-static int resources_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+static void resources_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
 {
 	(void)horizon_ns;
-	if (final || sonde_clock_now_ns() >= run->next_ns) {
+	if (final || sonde_clock_now_ns() >= run->next_ns)
 		round_of(run, final);
-		set_timer(run);
-	}
 	read_dead(run);
-	return sonde_recorder_error(run->recorder);
 }
 
-static size_t resources_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
+static uint64_t resources_due_ns(const struct sonde_source_run *run)
 {
-	if (run->timer_fd < 0 || !max)
-		return 0;
-	fds[0] = run->timer_fd;
-	return 1;
+	return run->next_ns;
 }
 
 static void resources_stop(struct sonde_source_run *run)
@@ -298,12 +257,9 @@ static void resources_stop(struct sonde_source_run *run)
 		append_source(run);
 	sonde_resources_rows_fini(&run->rows);
 	sonde_resources_machine_free(run->machine);
-	if (run->timer_fd >= 0)
-		close(run->timer_fd);
 	if (run->command_fd >= 0)
 		close(run->command_fd);
 	free(run->numbers);
-	free(run);
 }
 
 static const struct sonde_option resources_options[] = {
@@ -318,10 +274,11 @@ const struct sonde_source sonde_source_resources = {
     .cost = "at most 0.2 % of a CPU, in the recorder",
     .options = resources_options,
     .reads_counters = 1,
+    .run_b = sizeof(struct sonde_source_run),
     .probe = resources_probe,
     .open = resources_open,
     .start = resources_start,
     .drain = resources_drain,
-    .poll_fds = resources_poll_fds,
+    .due_ns = resources_due_ns,
     .stop = resources_stop,
 };

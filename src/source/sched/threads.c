@@ -27,10 +27,10 @@
 #include "source/resource/live_list.h"
 #include "source/resource/proc_stat.h"
 #include "source/sched/schedstat.h"
+#include "source/record/detail.h"
 #include "source/record/recorder.h"
 #include "source/source.h"
 #include "source/sched/thread_rows.h"
-#include "util/error.h"
 #include "util/file.h"
 
 #define FIRST_NS 10000000u /* first interval between rounds, then doubled up to LEAST_NS */
@@ -365,16 +365,11 @@ static int threads_probe(const struct sonde_record_options *options, char *why, 
 	return sonde_schedstat_probe(why, why_b);
 }
 
-static int threads_open(struct sonde_source_run **out, const struct sonde_source_context *context)
+static int threads_open(struct sonde_source_run *run, const struct sonde_source_context *context)
 {
-	struct sonde_recorder *recorder = context->recorder;
-	struct sonde_source_run *run = calloc(1, sizeof *run);
-	if (!run)
-		return sonde_error(ENOMEM, "out of memory for the threads source");
-	run->recorder = recorder;
+	run->recorder = context->recorder;
 	run->pid_fd = -1;
 	sonde_thread_rows_init(&run->threads);
-	*out = run;
 	return 0;
 }
 
@@ -398,64 +393,61 @@ static int threads_start(struct sonde_source_run *run, pid_t pid)
 	return 0;
 }
 
-static int threads_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+static void threads_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
 	(void)horizon_ns;
 	if (run->failed)
-		return 0;
+		return;
 	look_at_end(run);
 	if (!final && now_ns >= run->next_ns)
 		go_on(run, now_ns);
 	else if (!final)
 		count(run, now_ns);
 	if (!final)
-		return sonde_recorder_error(run->recorder);
+		return;
 	for (size_t i = 0; i < run->threads.count; i++)
 		take(run, &run->threads.row[i], 1);
 	refresh(run);
 	forget(run, now_ns, 1);
-	return sonde_recorder_error(run->recorder);
 }
 
 /* Describes the readings that were missed: because of the limit on CPU time, or because threads had exited. */
-static size_t say_missed(const struct sonde_source_run *run, char *out, size_t out_b)
+static void say_missed(const struct sonde_source_run *run, struct sonde_detail *out)
 {
 	static const char why_late[] = ", to stay below 0.2 % of a CPU";
 	static const char why_unread[] = ": the hard limit on open files (ulimit -Hn) was reached";
 	const char *share = run->missing_files ? why_unread : why_late;
 	uint64_t all = run->peak > run->listed ? run->peak : run->listed, in_time = run->met + run->brief;
-	int used = 0, is_late = in_time < all - all / 100;
+	int is_late = in_time < all - all / 100;
 	if (run->longest_ns > SOON_NS)
-		used = snprintf(out, out_b, "%zu threads were read up to %.1f s apart%s", run->most,
-				(double)run->longest_ns / 1e9, is_late ? "" : share);
+		sonde_detail_add(out, "%zu threads were read up to %.1f s apart%s", run->most,
+				 (double)run->longest_ns / 1e9, is_late ? "" : share);
 	if (run->met < all - all / 100)
-		used += snprintf(out + used, out_b - (size_t)used, "%sof at least %llu threads, %llu were read%s",
-				 used ? "; " : "", (unsigned long long)all, (unsigned long long)run->met,
+		sonde_detail_add(out, "of at least %llu threads, %llu were read%s", (unsigned long long)all,
+				 (unsigned long long)run->met,
 				 is_late ? share : ": the others exited before they were polled");
-	return (size_t)used;
 }
 
 static void threads_stop(struct sonde_source_run *run)
 {
-	char detail[256];
+	struct sonde_detail detail = {0};
 	struct sonde_recorder_state state = {.state = SONDE_SOURCE_ON, .method = METHOD};
 	if (run->counts_switches)
 		state.method = METHOD ", and status";
-	if (run->failed) {
+	if (run->failed)
+		sonde_detail_add(&detail, "out of memory for threads: they were not read any more");
+	else
+		say_missed(run, &detail);
+	if (detail.used)
 		state.state = SONDE_SOURCE_LIMITED;
-		state.detail = "out of memory for threads: they were not read any more";
-	} else if (say_missed(run, detail, sizeof detail)) {
-		state.state = SONDE_SOURCE_LIMITED;
-		state.detail = detail;
-	}
+	state.detail = sonde_detail_text(&detail);
 	if (run->points)
 		sonde_recorder_source(run->recorder, "threads", &state);
 	if (run->pid_fd >= 0)
 		close(run->pid_fd);
 	sonde_thread_rows_fini(&run->threads);
 	sonde_live_list_fini(&run->processes, &kind, run);
-	free(run);
 }
 
 const struct sonde_source sonde_source_threads = {
@@ -463,6 +455,7 @@ const struct sonde_source sonde_source_threads = {
     .title = "time that threads ran, waited for a CPU and were blocked",
     .cost = "at most 0.2 % of a CPU, in the recorder",
     .reads_counters = 1,
+    .run_b = sizeof(struct sonde_source_run),
     .probe = threads_probe,
     .open = threads_open,
     .start = threads_start,

@@ -12,7 +12,7 @@
 
 #include "format/record.h"
 
-#define SONDE_DEEP_STACKS_MS 10
+#define SONDE_DEEP_STACKS_NS 10000000u
 #define SONDE_DEEP_STACKS_RECENT 512u /* samples; older ones count half, a quarter, … */
 #define SONDE_DEEP_STACKS_LEAST 24u
 

@@ -246,13 +246,12 @@ static void report_loss_at(const struct sonde_devices *devices, const char *caus
 {
 	struct sonde_recorder_loss loss = {
 	    .source = "gpu", .cause = cause, .process = devices->process, .count = count, .time_ns = time_ns};
-	if (count)
-		sonde_recorder_lost(devices->recorder, &loss);
+	sonde_recorder_lost(devices->recorder, &loss);
 }
 
 static void report_loss(const struct sonde_devices *devices, const char *cause, uint64_t count)
 {
-	report_loss_at(devices, cause, count, sonde_clock_now_ns());
+	report_loss_at(devices, cause, count, 0);
 }
 
 static void add_lost_elsewhere(struct sonde_devices *devices, uint64_t count)

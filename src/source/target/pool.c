@@ -209,9 +209,10 @@ static void take_histogram(void *context, struct sonde_drain_thread *thread, uin
 static void take_lost(void *context, enum sonde_ring_lost cause, uint64_t count)
 {
 	struct sonde_pool *pool = context;
-	struct sonde_recorder_loss loss = {.source = pool->options.source, .process = pool->process, .count = count};
-	loss.cause = sonde_ring_lost_text(cause);
-	loss.time_ns = sonde_clock_now_ns();
+	struct sonde_recorder_loss loss = {.source = pool->options.source,
+					   .cause = sonde_ring_lost_text(cause),
+					   .process = pool->process,
+					   .count = count};
 	sonde_recorder_lost(pool->options.recorder, &loss);
 	if (pool->program.end)
 		pool->program.lost(pool->program.context, count);

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "source/target/channel.h"
 #include "util/array.h"
 #include "util/file.h"
@@ -166,8 +165,7 @@ uint64_t sonde_unreachable_end(struct sonde_unreachable *cut_off)
 		    .source = cut_off->options.source,
 		    .cause = "processes that are not recorded: their namespaces isolate them from the recorder",
 		    .process = process,
-		    .count = 1,
-		    .time_ns = sonde_clock_now_ns()};
+		    .count = 1};
 		if (!cut_off->unreachable[process])
 			continue;
 		sonde_recorder_lost(cut_off->options.recorder, &loss);

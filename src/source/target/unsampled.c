@@ -207,7 +207,7 @@ void sonde_unsampled_poll(struct sonde_unsampled *unsampled, pid_t root, uint64_
 	}
 }
 
-size_t sonde_unsampled_say(const struct sonde_unsampled *unsampled, char *out, size_t out_b)
+void sonde_unsampled_say(const struct sonde_unsampled *unsampled, struct sonde_detail *out)
 {
 	static const char *const reasons[REASONS] = {
 	    [REASON_SANDBOX] = "sandboxed (seccomp), where a sample could get it killed; sampled until then",
@@ -217,20 +217,14 @@ size_t sonde_unsampled_say(const struct sonde_unsampled *unsampled, char *out, s
 	    [REASON_ENVIRONMENT] = "started with their own environment",
 	    [REASON_OTHER] = "raw fork, no descriptors or address space left, timed out, or another user's",
 	};
-	size_t used = 0;
-	for (int i = 0; i < REASONS && used < out_b; i++)
+	for (int i = 0; i < REASONS; i++)
 		if (unsampled->counts[i])
-			used += (size_t)snprintf(out + used, out_b - used, "%s%u %s not sampled (%s): %s",
-						 used ? "; " : "", unsampled->counts[i],
-						 unsampled->counts[i] == 1 ? "process was" : "processes were",
-						 unsampled->names[i], reasons[i]);
-	if (unsampled->threads && used < out_b)
-		used += (size_t)snprintf(out + used, out_b - used, "%s%u %s not sampled: not created by pthread_create",
-					 used ? "; " : "", unsampled->threads,
-					 unsampled->threads == 1 ? "thread was" : "threads were");
-	if (unsampled->is_cut_short && used < out_b)
-		used += (size_t)snprintf(out + used, out_b - used,
-					 "%sonly %u processes at a time were checked for missing samples",
-					 used ? "; " : "", PROCESSES_MAX);
-	return used < out_b ? used : out_b - 1;
+			sonde_detail_add(out, "%u %s not sampled (%s): %s", unsampled->counts[i],
+					 unsampled->counts[i] == 1 ? "process was" : "processes were",
+					 unsampled->names[i], reasons[i]);
+	if (unsampled->threads)
+		sonde_detail_add(out, "%u %s not sampled: not created by pthread_create", unsampled->threads,
+				 unsampled->threads == 1 ? "thread was" : "threads were");
+	if (unsampled->is_cut_short)
+		sonde_detail_add(out, "only %u processes at a time were checked for missing samples", PROCESSES_MAX);
 }

@@ -7,9 +7,10 @@
 #ifndef SONDE_SOURCE_TARGET_UNSAMPLED_H
 #define SONDE_SOURCE_TARGET_UNSAMPLED_H
 
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "source/record/detail.h"
 
 struct sonde_unsampled;
 
@@ -26,7 +27,7 @@ void sonde_unsampled_sandboxed(struct sonde_unsampled *unsampled, pid_t pid, con
 /* Checks `root` and its descendants, 4096 processes at most, ten times a second at most. */
 void sonde_unsampled_poll(struct sonde_unsampled *unsampled, pid_t root, uint64_t now_ns);
 
-/* Writes a sentence about the processes and threads found. Returns its length; 0 = nothing to report. */
-size_t sonde_unsampled_say(const struct sonde_unsampled *unsampled, char *out, size_t out_b);
+/* Adds sentences about the processes and threads found, if any. */
+void sonde_unsampled_say(const struct sonde_unsampled *unsampled, struct sonde_detail *out);
 
 #endif

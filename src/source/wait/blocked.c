@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -24,6 +23,7 @@
 #include "source/wait/blocked_budget.h"
 #include "source/wait/blocked_processes.h"
 #include "source/sched/schedstat.h"
+#include "source/record/detail.h"
 #include "source/record/recorder.h"
 #include "source/source.h"
 #include "util/error.h"
@@ -34,7 +34,7 @@ struct sonde_source_run {
 	struct sonde_recorder *recorder;
 	struct sonde_blocked_processes processes;
 	struct sonde_blocked_budget budget;
-	int timer_fd, is_armed;
+	int is_awaited; /* there is something to poll */
 	uint64_t start_ns, looked_ns, next_ns;
 	uint64_t drained_cpu_ns; /* the recorder's CPU clock at the end of our last drain */
 	uint64_t random;
@@ -75,19 +75,13 @@ static size_t look_at_all(struct sonde_source_run *run, uint64_t stride, uint64_
 	return looks;
 }
 
-/* Schedules the next wake-up of the recorder while there is anything to poll. */
-static void arm(struct sonde_source_run *run, uint64_t now_ns)
+/* True if there is anything to poll. */
+static int is_awaited(const struct sonde_source_run *run)
 {
-	int wanted = 0;
-	for (size_t i = 0; i < run->processes.list.count && !wanted; i++)
-		wanted = sonde_blocked_processes_is_waited_for(sonde_blocked_processes_at(&run->processes, i));
-	struct itimerspec at = {0};
-	uint64_t wait_ns = run->next_ns > now_ns ? run->next_ns - now_ns : 1;
-	if (wanted)
-		at.it_value = (struct timespec){(time_t)(wait_ns / 1000000000u), (long)(wait_ns % 1000000000u)};
-	if (wanted || run->is_armed)
-		timerfd_settime(run->timer_fd, 0, &at, NULL); /* discards expirations */
-	run->is_armed = wanted;
+	for (size_t i = 0; i < run->processes.list.count; i++)
+		if (sonde_blocked_processes_is_waited_for(sonde_blocked_processes_at(&run->processes, i)))
+			return 1;
+	return 0;
 }
 
 static void look(struct sonde_source_run *run, uint64_t now_ns)
@@ -108,14 +102,14 @@ static void look(struct sonde_source_run *run, uint64_t now_ns)
 	run->next_ns = now_ns + round.period_ns / 2 + draw(run, round.period_ns);
 	if (run->next_ns < paid_ns)
 		run->next_ns = paid_ns;
-	arm(run, sonde_clock_now_ns());
+	run->is_awaited = is_awaited(run);
 }
 
 /* --- the source ------------------------------------------------------------------------------------------------- */
 
 static int blocked_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
-	if (options && (!(options->waits & SONDE_WAIT_WHAT_LOCKS) || options->only_resources))
+	if (!(options->waits & SONDE_WAIT_WHAT_LOCKS))
 		return -ECANCELED;
 	if (access("/proc/self/syscall", R_OK)) {
 		snprintf(why, why_b,
@@ -126,27 +120,15 @@ static int blocked_probe(const struct sonde_record_options *options, char *why, 
 	return sonde_schedstat_probe(why, why_b);
 }
 
-static int blocked_open(struct sonde_source_run **out, const struct sonde_source_context *context)
+static int blocked_open(struct sonde_source_run *run, const struct sonde_source_context *context)
 {
-	struct sonde_recorder *recorder = context->recorder;
-	struct sonde_channel *channel = context->channel;
-	const struct sonde_record_options *options = sonde_recorder_options(recorder);
-	struct sonde_source_run *run = calloc(1, sizeof *run);
-	if (!run)
-		return sonde_error(ENOMEM, "no memory for the blocked source");
-	int result = sonde_blocked_processes_init(&run->processes, recorder,
-						  options->attach || options->no_inject ? NULL : channel);
-	run->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (result < 0 || run->timer_fd < 0) {
+	const struct sonde_record_options *options = sonde_recorder_options(context->recorder);
+	run->recorder = context->recorder;
+	int result = sonde_blocked_processes_init(&run->processes, run->recorder,
+						  options->attach || options->no_inject ? NULL : context->channel);
+	if (result < 0)
 		sonde_blocked_processes_fini(&run->processes);
-		if (run->timer_fd >= 0)
-			close(run->timer_fd);
-		free(run);
-		return sonde_error(ENOMEM, "no memory or descriptor for the blocked source");
-	}
-	run->recorder = recorder;
-	*out = run;
-	return 0;
+	return result < 0 ? sonde_error(ENOMEM, "no memory for the blocked source") : 0;
 }
 
 static int blocked_start(struct sonde_source_run *run, pid_t pid)
@@ -157,22 +139,21 @@ static int blocked_start(struct sonde_source_run *run, pid_t pid)
 	sonde_recorder_process(run->recorder, pid, now_ns);
 	run->next_ns = now_ns + SONDE_BLOCKED_PERIOD_NS / 2 + draw(run, SONDE_BLOCKED_PERIOD_NS);
 	sonde_blocked_processes_find(&run->processes, now_ns);
-	arm(run, now_ns);
+	run->is_awaited = is_awaited(run);
 	return 0;
 }
 
-static int blocked_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+static void blocked_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
 	(void)horizon_ns;
 	if (run->processes.failed)
-		return sonde_recorder_error(run->recorder);
+		return;
 	if (final)
 		sonde_blocked_processes_end(&run->processes, now_ns);
 	else if (now_ns >= run->next_ns)
 		look(run, now_ns);
 	run->drained_cpu_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
-	return sonde_recorder_error(run->recorder);
 }
 
 static void blocked_flush(struct sonde_source_run *run)
@@ -180,81 +161,71 @@ static void blocked_flush(struct sonde_source_run *run)
 	sonde_wait_chunks_flush(&run->processes.held.chunks);
 }
 
-static size_t blocked_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
+static uint64_t blocked_due_ns(const struct sonde_source_run *run)
 {
-	if (!max)
-		return 0;
-	fds[0] = run->timer_fd;
-	return 1;
+	return run->is_awaited && !run->processes.failed ? run->next_ns : UINT64_MAX;
 }
 
 static void lose(struct sonde_source_run *run, const char *cause, uint64_t count)
 {
-	struct sonde_recorder_loss loss = {
-	    .source = "blocked", .cause = cause, .count = count, .time_ns = sonde_clock_now_ns()};
-	if (count)
-		sonde_recorder_lost(run->recorder, &loss);
+	sonde_recorder_lost(run->recorder,
+			    &(struct sonde_recorder_loss){.source = "blocked", .cause = cause, .count = count});
 }
 
-/* Writes what could not be polled; returns the number of bytes. */
-static size_t say_limits(const struct sonde_source_run *run, char *out, size_t out_b)
+/* Adds what could not be polled. */
+static void say_limits(const struct sonde_source_run *run, struct sonde_detail *out)
 {
-	size_t at = 0;
-#define SAY(...) \
-	at += (size_t)snprintf(out + at, at < out_b ? out_b - at : 0, __VA_ARGS__), at = at < out_b ? at : out_b - 1
-	if (run->processes.failed)
-		SAY("out of memory for threads: they were not looked at any more");
-	if (run->processes.denied)
-		SAY("%s%llu process%s could not be polled%s%s%s%s", at ? "; " : "",
-		    (unsigned long long)run->processes.denied, run->processes.denied == 1 ? "" : "es",
-		    *run->processes.denied_why ? ": " : "", run->processes.denied_name,
-		    *run->processes.denied_why ? " " : "", run->processes.denied_why);
-	if (run->processes.narrow)
-		SAY("%s%llu program%s of 32 bits",
-		    at ? "; not polled: " : "not polled: ", (unsigned long long)run->processes.narrow,
-		    run->processes.narrow == 1 ? "" : "s");
-	if (run->processes.looker.missing_files)
-		SAY("%ssome polls were skipped: the hard limit on open files (ulimit -Hn) was reached", at ? "; " : "");
-	if (run->processes.looker.unreadable)
-		SAY("%sstacks could not be read: %s", at ? "; " : "", strerror(run->processes.looker.error));
+	const struct sonde_blocked_processes *processes = &run->processes;
+	if (processes->failed)
+		sonde_detail_add(out, "out of memory for threads: they were not looked at any more");
+	if (processes->denied)
+		sonde_detail_add(out, "%llu process%s could not be polled%s%s%s%s",
+				 (unsigned long long)processes->denied, processes->denied == 1 ? "" : "es",
+				 *processes->denied_why ? ": " : "", processes->denied_name,
+				 *processes->denied_why ? " " : "", processes->denied_why);
+	if (processes->narrow)
+		sonde_detail_add(out, "not polled: %llu program%s of 32 bits", (unsigned long long)processes->narrow,
+				 processes->narrow == 1 ? "" : "s");
+	if (processes->looker.missing_files)
+		sonde_detail_add(out, "some polls were skipped: the hard limit on open files (ulimit -Hn) was reached");
+	if (processes->looker.unreadable)
+		sonde_detail_add(out, "stacks could not be read: %s", strerror(processes->looker.error));
 	if (run->rounds && run->strides / run->rounds >= 2)
-		SAY("%sonly one thread in %llu was polled at a time, standing for the others, to stay below 0.5 %% of "
-		    "a CPU",
-		    at ? "; " : "", (unsigned long long)(run->strides / run->rounds));
-#undef SAY
-	return at;
+		sonde_detail_add(out,
+				 "only one thread in %llu was polled at a time, standing for the others, to stay below "
+				 "0.5 %% of a CPU",
+				 (unsigned long long)(run->strides / run->rounds));
 }
 
 static void blocked_stop(struct sonde_source_run *run)
 {
-	char detail[512] = "";
+	struct sonde_detail detail = {0};
 	uint64_t ran_ns = sonde_clock_now_ns() - run->start_ns;
-	size_t limits_b = say_limits(run, detail, sizeof detail);
-	struct sonde_recorder_state state = {.state = limits_b ? SONDE_SOURCE_LIMITED : SONDE_SOURCE_ON,
+	say_limits(run, &detail);
+	struct sonde_recorder_state state = {.state = detail.used ? SONDE_SOURCE_LIMITED : SONDE_SOURCE_ON,
 					     .method = METHOD,
-					     .detail = limits_b ? detail : NULL,
+					     .detail = sonde_detail_text(&detail),
 					     .rate_hz = 1e9 / SONDE_BLOCKED_PERIOD_NS};
 	state.effective_hz = ran_ns ? (double)run->rounds * 1e9 / (double)ran_ns : 0;
 	if (run->processes.denied && !run->processes.held.looks)
 		state.state = SONDE_SOURCE_UNAVAILABLE;
-	if (run->processes.held.looks || limits_b)
+	if (run->processes.held.looks || detail.used)
 		sonde_recorder_source(run->recorder, "blocked", &state);
 	lose(run, "too many waits before it was known whether hooks record them", run->processes.held.unheld);
 	lose(run, "the thread exited before it was known", run->processes.held.unknown);
 	sonde_blocked_processes_fini(&run->processes);
-	close(run->timer_fd);
-	free(run);
 }
 
 const struct sonde_source sonde_source_blocked = {
     .name = "blocked",
     .title = "what threads wait for, sampled from outside where nothing is preloaded (--threads)",
     .cost = "at most 0.5 % of a CPU, in the recorder",
+    .run_b = sizeof(struct sonde_source_run),
     .probe = blocked_probe,
     .open = blocked_open,
     .start = blocked_start,
     .drain = blocked_drain,
     .flush = blocked_flush,
-    .poll_fds = blocked_poll_fds,
+    .due_ns = blocked_due_ns,
     .stop = blocked_stop,
 };

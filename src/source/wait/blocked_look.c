@@ -148,10 +148,12 @@ int sonde_blocked_executes(struct sonde_blocked_looker *looker, struct sonde_blo
 /* --- what it waits for ------------------------------------------------------------------------------------------ */
 
 /* Beyond the limit, no further objects are named. */
-static uint32_t add(struct sonde_blocked_looker *looker, uint64_t hash, const struct sonde_recorder_object *object)
+static uint32_t add(struct sonde_blocked_looker *looker, uint64_t hash, struct sonde_meta_object *object,
+		    const char *name)
 {
 	if (looker->objects.count >= OBJECTS_MAX)
 		return 0;
+	object->name = sonde_recorder_text(looker->recorder, *name ? name : NULL);
 	uint32_t id = sonde_recorder_object(looker->recorder, object);
 	return id && !sonde_map_set(&looker->objects, hash, id) ? id : 0;
 }
@@ -178,8 +180,8 @@ static uint32_t descriptor_of(struct sonde_blocked_looker *looker, const struct 
 	name[got] = '\0';
 	uint64_t hash = sonde_hash_pair(process->id, sonde_hash_bytes(name, (size_t)got));
 	uint32_t known = sonde_map_find(&looker->objects, hash, NULL, NULL);
-	struct sonde_recorder_object object = {.process = process->id, .kind = kind_of(name), .name = name};
-	return known ? known : add(looker, hash, &object);
+	struct sonde_meta_object object = {.process = process->id, .kind = kind_of(name)};
+	return known ? known : add(looker, hash, &object, name);
 }
 
 static uint32_t lock_of(struct sonde_blocked_looker *looker, const struct sonde_blocked_process *process,
@@ -191,9 +193,8 @@ static uint32_t lock_of(struct sonde_blocked_looker *looker, const struct sonde_
 	if (known || !address)
 		return known;
 	sonde_lock_names_get(process->locks, address, name);
-	struct sonde_recorder_object object = {
-	    .process = process->id, .kind = SONDE_OBJECT_LOCK, .name = *name ? name : NULL, .address = address};
-	return add(looker, hash, &object);
+	struct sonde_meta_object object = {.process = process->id, .kind = SONDE_OBJECT_LOCK, .address = address};
+	return add(looker, hash, &object, name);
 }
 
 /* True if the thread is stopped by a signal or a debugger: it does not wait, and its call resumes when it continues. */

@@ -70,10 +70,8 @@ int sonde_wait_process_new(struct sonde_wait_process **out, const struct sonde_w
 
 static void lose(const struct sonde_wait_process *process, const char *cause, uint64_t count)
 {
-	struct sonde_recorder_loss loss = {
-	    .source = "waits", .cause = cause, .process = process->id, .count = count, .time_ns = sonde_clock_now_ns()};
-	if (count)
-		sonde_recorder_lost(process->options.recorder, &loss);
+	struct sonde_recorder_loss loss = {.source = "waits", .cause = cause, .process = process->id, .count = count};
+	sonde_recorder_lost(process->options.recorder, &loss);
 }
 
 static void take_call(struct sonde_wait_process *process, const struct call *call);
@@ -222,11 +220,10 @@ static void take_object(struct sonde_wait_process *process, const uint64_t *word
 	memcpy(name, words + 3, words[1] & 0xff);
 	if (!*name && kind == SONDE_OBJECT_LOCK)
 		sonde_lock_names_get(process->names, words[2] - 1, name);
-	struct sonde_recorder_object object = {
+	struct sonde_meta_object object = {
 	    .process = process->id,
-	    .kind = kind >= SONDE_OBJECT_LOCK && kind <= SONDE_OBJECT_OTHER ? (enum sonde_object_kind)kind
-									    : SONDE_OBJECT_OTHER,
-	    .name = *name ? name : NULL,
+	    .kind = kind >= SONDE_OBJECT_LOCK && kind <= SONDE_OBJECT_OTHER ? kind : SONDE_OBJECT_OTHER,
+	    .name = sonde_recorder_text(process->options.recorder, *name ? name : NULL),
 	    .address = words[2] - 1,
 	};
 	*id = sonde_recorder_object(process->options.recorder, &object);

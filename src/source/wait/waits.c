@@ -15,6 +15,7 @@
 #include "source/target/unreachable.h"
 #include "source/target/interposed.h"
 #include "source/target/preload.h"
+#include "source/record/detail.h"
 #include "source/record/recorder.h"
 #include "source/source.h"
 #include "source/target/unsampled.h"
@@ -23,7 +24,6 @@
 #include "source/wait/waits.h"
 #include "source/target/channel.h"
 #include "util/array.h"
-#include "util/error.h"
 
 #define OBJECT SONDE_WAITS_OBJECT
 #define ENVIRONMENT "SONDE_WAITS" /* for src/inject: seccomp filters, enum sonde_wait_what, early reports */
@@ -90,13 +90,18 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 	note_recorded(run, sonde_recorder_process(run->recorder, pid, sonde_clock_now_ns()));
 }
 
-static void on_words(void *context, pid_t pid, const struct sonde_pool_thread *thread, const uint64_t *words,
-		     size_t count)
+static struct process *find(const struct sonde_source_run *run, pid_t pid)
 {
-	struct sonde_source_run *run = context;
 	struct process *process = run->processes;
 	while (process && process->pid != pid)
 		process = process->next;
+	return process;
+}
+
+static void on_words(void *context, pid_t pid, const struct sonde_pool_thread *thread, const uint64_t *words,
+		     size_t count)
+{
+	struct process *process = find(context, pid);
 	if (process && words)
 		sonde_wait_process_add(process->waits, thread->id, words, count);
 }
@@ -143,14 +148,6 @@ static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_lin
 	return sonde_interposed_table(&run->interposed, pid, address, out);
 }
 
-static const struct process *find(const struct sonde_source_run *run, pid_t pid)
-{
-	const struct process *process = run->processes;
-	while (process && process->pid != pid)
-		process = process->next;
-	return process;
-}
-
 static int is_connected(void *context, pid_t pid)
 {
 	return find(context, pid) != NULL;
@@ -183,13 +180,13 @@ static int covered(void *context, uint32_t process)
 
 static int waits_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
-	if (options && (!options->waits || options->only_resources))
+	if (!options->waits)
 		return -ECANCELED;
-	if (options && options->no_inject) {
+	if (options->no_inject) {
 		snprintf(why, why_b, "--no-inject injects nothing into processes");
 		return -EOPNOTSUPP;
 	}
-	if (options && options->attach) {
+	if (options->attach) {
 		snprintf(why, why_b,
 			 "calls are recorded in programs that sonde starts (sonde record --threads -- …); this one is "
 			 "sampled from outside");
@@ -198,7 +195,7 @@ static int waits_probe(const struct sonde_record_options *options, char *why, si
 	return sonde_preload_probe(OBJECT, why, why_b);
 }
 
-static void free_run(struct sonde_source_run *run)
+static void fini(struct sonde_source_run *run)
 {
 	free(run->recorded);
 	sonde_channel_ignore(run->channel, &run->listener);
@@ -208,20 +205,14 @@ static void free_run(struct sonde_source_run *run)
 	sonde_unreachable_free(run->cut_off);
 	sonde_wait_chunks_fini(&run->chunks);
 	sonde_interposed_fini(&run->interposed);
-	free(run);
 }
 
-static int waits_open(struct sonde_source_run **out, const struct sonde_source_context *context)
+static int waits_open(struct sonde_source_run *run, const struct sonde_source_context *context)
 {
-	struct sonde_recorder *recorder = context->recorder;
-	struct sonde_channel *channel = context->channel;
-	struct sonde_source_run *run = calloc(1, sizeof *run);
-	if (!run)
-		return sonde_error(ENOMEM, "out of memory for the waits source");
-	run->recorder = recorder;
-	run->channel = channel;
-	sonde_wait_chunks_init(&run->chunks, recorder);
-	int result = sonde_interposed_init(&run->interposed, recorder);
+	run->recorder = context->recorder;
+	run->channel = context->channel;
+	sonde_wait_chunks_init(&run->chunks, run->recorder);
+	int result = sonde_interposed_init(&run->interposed, run->recorder);
 	run->listener = (struct sonde_channel_listener){.context = run,
 							.source = "waits",
 							.opened = on_opened,
@@ -233,13 +224,10 @@ static int waits_open(struct sonde_source_run **out, const struct sonde_source_c
 							.covers = covers,
 							.covered = covered,
 							.unreachable = is_unreachable};
-	result = result < 0 ? result : sonde_channel_listen(channel, SONDE_LINK_WAITS, &run->listener);
-	if (result < 0) {
-		free_run(run);
-		return result;
-	}
-	*out = run;
-	return 0;
+	result = result < 0 ? result : sonde_channel_listen(run->channel, SONDE_LINK_WAITS, &run->listener);
+	if (result < 0)
+		fini(run);
+	return result;
 }
 
 static int waits_prepare(struct sonde_source_run *run, struct sonde_launch *launch)
@@ -267,14 +255,13 @@ static int waits_prepare(struct sonde_source_run *run, struct sonde_launch *laun
 	return result ? result : sonde_preload_add(launch, OBJECT);
 }
 
-static int waits_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+static void waits_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
 {
 	(void)horizon_ns;
 	sonde_wait_early_drain(run->early, final);
 	sonde_unreachable_poll(run->cut_off, sonde_clock_now_ns());
 	for (struct process *process = run->processes; process; process = process->next)
 		sonde_wait_process_settle(process->waits);
-	return sonde_recorder_error(run->recorder);
 }
 
 static void waits_flush(struct sonde_source_run *run)
@@ -284,39 +271,37 @@ static void waits_flush(struct sonde_source_run *run)
 
 static void waits_stop(struct sonde_source_run *run)
 {
-	char detail[640] = "";
+	struct sonde_detail detail = {0};
 	sonde_wait_early_drain(run->early, 1);
 	run->connected += sonde_wait_early_count(run->early);
 	uint64_t cut_off = sonde_unreachable_end(run->cut_off);
 	if (cut_off)
-		snprintf(detail, sizeof detail, "calls of %llu process%s were not recorded: " SONDE_UNREACHABLE_WHY,
-			 (unsigned long long)cut_off, cut_off == 1 ? "" : "es");
+		sonde_detail_add(&detail, "calls of %llu process%s were not recorded: " SONDE_UNREACHABLE_WHY,
+				 (unsigned long long)cut_off, cut_off == 1 ? "" : "es");
 	else if (!run->connected)
-		snprintf(detail, sizeof detail,
-			 "no process made a blocking call, or only static programs, which do not load " OBJECT
-			 " (they are sampled from outside)");
+		sonde_detail_add(&detail,
+				 "no process made a blocking call, or only static programs, which do not load " OBJECT
+				 " (they are sampled from outside)");
 	else if (run->left)
-		snprintf(detail, sizeof detail, "%llu process%s (%s) left: recorded until then",
-			 (unsigned long long)run->left, run->left == 1 ? "" : "es", run->left_name);
-	size_t used = strlen(detail);
+		sonde_detail_add(&detail, "%llu process%s (%s) left: recorded until then",
+				 (unsigned long long)run->left, run->left == 1 ? "" : "es", run->left_name);
 	if (run->hidden)
-		snprintf(detail + used, sizeof detail - used,
-			 "%s%llu process%s (%s) %s not recorded: " SONDE_PRELOAD_HIDDEN, used ? "; " : "",
-			 (unsigned long long)run->hidden, run->hidden == 1 ? "" : "es", run->hidden_name,
-			 run->hidden == 1 ? "was" : "were");
+		sonde_detail_add(&detail, "%llu process%s (%s) %s not recorded: " SONDE_PRELOAD_HIDDEN,
+				 (unsigned long long)run->hidden, run->hidden == 1 ? "" : "es", run->hidden_name,
+				 run->hidden == 1 ? "was" : "were");
 	struct sonde_recorder_state state = {
 	    .state = !run->connected                       ? SONDE_SOURCE_UNAVAILABLE
 		     : run->left || run->hidden || cut_off ? SONDE_SOURCE_LIMITED
 							   : SONDE_SOURCE_ON,
 	    .method =
 		sonde_recorder_options(run->recorder)->waits & SONDE_WAIT_WHAT_LOCKS ? METHOD : SONDE_WAIT_METHOD_FILES,
-	    .detail = *detail ? detail : NULL,
+	    .detail = sonde_detail_text(&detail),
 	};
 	while (run->processes)
 		on_closed(run, run->processes->pid);
 	sonde_wait_chunks_flush(&run->chunks);
 	sonde_recorder_source(run->recorder, "waits", &state);
-	free_run(run);
+	fini(run);
 }
 
 /* --- options ----------------------------------------------------------------------------------------------------- */
@@ -348,6 +333,7 @@ const struct sonde_source sonde_source_waits = {
     .title = "where threads wait: locks, time, other tasks (--threads), files (--io)",
     .cost = "depends on the number of blocking calls",
     .options = waits_options,
+    .run_b = sizeof(struct sonde_source_run),
     .probe = waits_probe,
     .open = waits_open,
     .prepare = waits_prepare,

@@ -6,11 +6,11 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "source/record/detail.h"
 #include "source/record/recorder.h"
 #include "source/source.h"
 #include "source/target/channel.h"
@@ -35,8 +35,7 @@ static int on_program(void *context, struct sonde_pool *pool, pid_t pid, struct 
 
 static int zones_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
-	if (options && options->only_resources)
-		return -ENOENT;
+	(void)options;
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0) {
 		int code = -errno;
@@ -47,77 +46,56 @@ static int zones_probe(const struct sonde_record_options *options, char *why, si
 	return 0;
 }
 
-static int zones_open(struct sonde_source_run **out, const struct sonde_source_context *context)
+static int zones_open(struct sonde_source_run *run, const struct sonde_source_context *context)
 {
 	struct sonde_channel *channel = context->channel;
 	if (sonde_channel_failure(channel))
 		return sonde_error(ENOTCONN, "%s", sonde_channel_failure(channel));
-	struct sonde_source_run *run = calloc(1, sizeof(*run));
-	if (!run)
-		return sonde_error(ENOMEM, "no memory for the zones source");
 	run->context = *context;
 	run->listener = (struct sonde_channel_listener){.context = run, .source = "zones", .program = on_program};
-	int code = sonde_channel_listen(channel, SONDE_LINK_ZONES, &run->listener);
-	if (code) {
-		free(run);
-		return code;
-	}
-	*out = run;
-	return 0;
-}
-
-static int zones_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
-{
-	(void)horizon_ns;
-	(void) final;
-	return sonde_recorder_error(run->context.recorder);
+	return sonde_channel_listen(channel, SONDE_LINK_ZONES, &run->listener);
 }
 
 /* Writes what could not be recorded, and why. */
-static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
+static void write_detail(const struct sonde_source_run *run, struct sonde_detail *out)
 {
-	int used = 0;
 	uint64_t strangers = sonde_channel_strangers(run->context.channel);
-	out[0] = '\0';
 	if (strangers)
-		used =
-		    snprintf(out, out_b,
-			     "%llu process%s of other users asked to be recorded and %s refused%s: record as %sthe "
-			     "user who runs %s",
-			     (unsigned long long)strangers, strangers == 1 ? "" : "es", strangers == 1 ? "was" : "were",
-			     geteuid() ? "" : ", not known to come from the command", geteuid() ? "root, or as " : "",
-			     strangers == 1 ? "it" : "them");
+		sonde_detail_add(out,
+				 "%llu process%s of other users asked to be recorded and %s refused%s: record as %sthe "
+				 "user who runs %s",
+				 (unsigned long long)strangers, strangers == 1 ? "" : "es",
+				 strangers == 1 ? "was" : "were",
+				 geteuid() ? "" : ", not known to come from the command",
+				 geteuid() ? "root, or as " : "", strangers == 1 ? "it" : "them");
 	else if (!run->programs)
-		used = snprintf(out, out_b, "no program used the sonde API");
+		sonde_detail_add(out, "no program used the sonde API");
 	if (run->programs && !sonde_channel_counts_cycles(run->context.channel))
-		snprintf(out + used, out_b - (size_t)used,
-			 "%sthe cycle counter of this machine is not stable: each event reads CLOCK_MONOTONIC, which "
-			 "is slower",
-			 used ? "; " : "");
+		sonde_detail_add(out, "the cycle counter of this machine is not stable: each event reads "
+				      "CLOCK_MONOTONIC, which is slower");
 }
 
 static void zones_stop(struct sonde_source_run *run)
 {
-	char detail[512];
-	write_detail(run, detail, sizeof(detail));
+	struct sonde_detail detail = {0};
+	write_detail(run, &detail);
 	struct sonde_recorder_state state = {
 	    .state = sonde_channel_strangers(run->context.channel) ? SONDE_SOURCE_LIMITED
 		     : run->programs                               ? SONDE_SOURCE_ON
 								   : SONDE_SOURCE_OFF,
 	    .method = METHOD,
-	    .detail = *detail ? detail : NULL,
+	    .detail = sonde_detail_text(&detail),
 	};
 	sonde_recorder_source(run->context.recorder, "zones", &state);
 	sonde_channel_ignore(run->context.channel, &run->listener);
-	free(run);
 }
 
 const struct sonde_source sonde_source_zones = {
     .name = "zones",
     .title = "zones, counters and spans that programs record themselves",
     .cost = "one pair of clock readings a zone, plus 0.5 ns",
+    .run_b = sizeof(struct sonde_source_run),
     .probe = zones_probe,
     .open = zones_open,
-    .drain = zones_drain,
     .stop = zones_stop,
 };

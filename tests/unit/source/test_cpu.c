@@ -60,16 +60,18 @@ static void record(char **command)
 {
 	const struct sonde_source *source = &sonde_source_cpu;
 	struct sonde_launch launch;
-	struct sonde_source_run *run;
+	struct sonde_source_run *run = calloc(1, source->run_b);
 	char why[512];
 	memset(&recorder, 0, sizeof recorder);
 	recorder.options.rate_hz = 1000;
 	recorder.options.buffer_b = way.buffer_b;
+	assert_non_null(run);
 	if (source->probe(&recorder.options, why, sizeof why)) {
+		free(run);
 		assert_true(strlen(why) > 20);
 		skip();
 	}
-	assert_int_equal(source->open(&run, &(struct sonde_source_context){.recorder = &recorder}), 0);
+	assert_int_equal(source->open(run, &(struct sonde_source_context){.recorder = &recorder}), 0);
 	assert_int_equal(sonde_launch_init(&launch, command), 0);
 	assert_int_equal(sonde_launch_hold(&launch), 0);
 	assert_int_equal(source->start(run, launch.pid), 0);
@@ -95,6 +97,7 @@ static void record(char **command)
 	assert_int_equal(status, 0);
 	source->drain(run, UINT64_MAX, 1);
 	source->stop(run);
+	free(run);
 	sonde_launch_fini(&launch);
 }
 
@@ -215,8 +218,8 @@ static void stacks_reach_the_root_in_time_order(void **state)
 	fake_recorder_fini(&recorder);
 }
 
-/* Records until nothing is lost, five times at most: these tests count every record, and a hypervisor that takes the CPUs
- * for some 20 ms makes a buffer overflow. */
+/* Records until nothing is lost, five times at most: these tests count every record, and a hypervisor that takes the
+ * CPUs for some 20 ms makes a buffer overflow. */
 static void record_all(char **command)
 {
 	record(command);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
-#include "source/record/host.h"
+#include "source/resource/cgroup.h"
 
 static char root[32];
 
@@ -47,7 +47,7 @@ static void put(const char *path, const char *text)
 
 static void assert_quota(double expected)
 {
-	double quota = sonde_host_quota(root);
+	double quota = sonde_cgroup_quota(root, 0);
 	if (fabs(quota - expected) > 1e-9)
 		fail_msg("a quota of %g, not %g", quota, expected);
 }
@@ -56,6 +56,7 @@ static void the_lowest_quota_above_holds(void **state)
 {
 	(void)state;
 	assert_quota(0); /* no cgroups */
+	put("/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw\n");
 	put("/proc/self/cgroup", "0::/a/b\n");
 	assert_quota(0);
 	put("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
@@ -74,6 +75,8 @@ static void version_1_has_two_files(void **state)
 {
 	(void)state;
 	put("/proc/self/cgroup", "9:name=systemd:/x\n3:cpuset:/x\n2:cpuacct,cpu:/x\n");
+	put("/proc/self/mountinfo", "31 30 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+				    "32 30 0:28 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n");
 	put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
 	put("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
 	put("/sys/fs/cgroup/cpuset/x/cpu.cfs_quota_us", "1\n"); /* not where it is */

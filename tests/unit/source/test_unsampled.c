@@ -92,7 +92,7 @@ static int knows_root_only(void *context, pid_t pid, pid_t tid)
 }
 
 /* What is reported of the children of this process: so many idle ones, then a busy one. */
-static void find_last_of(size_t count, char *out, size_t out_b)
+static void find_last_of(size_t count, struct sonde_detail *out)
 {
 	struct sonde_unsampled *unsampled = NULL;
 	if (start_idle(count)) {
@@ -103,8 +103,7 @@ static void find_last_of(size_t count, char *out, size_t out_b)
 	assert_int_equal(sonde_unsampled_new(&unsampled, knows_root_only, NULL), 0);
 	sonde_unsampled_poll(unsampled, getpid(), UINT64_C(1000000000));
 	sonde_unsampled_poll(unsampled, getpid(), UINT64_C(2000000000)); /* counts nothing twice */
-	*out = '\0';
-	sonde_unsampled_say(unsampled, out, out_b);
+	sonde_unsampled_say(unsampled, out);
 	sonde_unsampled_free(unsampled);
 	kill(busy, SIGKILL);
 	waitpid(busy, NULL, 0);
@@ -114,18 +113,18 @@ static void find_last_of(size_t count, char *out, size_t out_b)
 static void the_last_of_many_children_is_found(void **state)
 {
 	(void)state;
-	char text[512];
-	find_last_of(CHILDREN_B / sizeof("12") + 1, text, sizeof text);
-	assert_non_null(strstr(text, "1 process was not sampled (late child): "));
-	assert_null(strstr(text, "only"));
+	struct sonde_detail found = {0};
+	find_last_of(CHILDREN_B / sizeof("12") + 1, &found);
+	assert_non_null(strstr(found.text, "1 process was not sampled (late child): "));
+	assert_null(strstr(found.text, "only"));
 }
 
 static void a_walk_that_stops_early_says_so(void **state)
 {
 	(void)state;
-	char text[512];
-	find_last_of(LIST_MAX, text, sizeof text);
-	assert_string_equal(text, "only 4096 processes at a time were checked for missing samples");
+	struct sonde_detail found = {0};
+	find_last_of(LIST_MAX, &found);
+	assert_string_equal(found.text, "only 4096 processes at a time were checked for missing samples");
 }
 
 int main(void)

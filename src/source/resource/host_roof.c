@@ -1,7 +1,7 @@
 /* host_roof.c: copies the measured ceilings of this machine into the recording, so that it can be read on any machine.
  */
 #include "roof/roof.h"
-#include "source/record/host.h"
+#include "source/resource/host.h"
 
 static void put(void *context, const char *key, const char *value)
 {

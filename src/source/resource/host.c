@@ -1,5 +1,5 @@
 /* host.c: describes the machine from /proc and /sys; a root prefix lets tests use captured trees. */
-#include "source/record/host.h"
+#include "source/resource/host.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -13,30 +13,25 @@
 #include "format/wait.h"
 #include "run/redacted.h"
 #include "run/shell.h"
+#include "source/resource/cgroup.h"
 
-/* A file whose first line is the value. */
-static const struct {
-	const char *key, *path;
-} files[] = {
-    {"host.kernel", "/proc/sys/kernel/osrelease"},
-    {"host.boot_id", "/proc/sys/kernel/random/boot_id"},
-    {"host.clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"},
-    {"host.perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid"},
-    {"host.kptr_restrict", "/proc/sys/kernel/kptr_restrict"},
-    {"host.ptrace_scope", "/proc/sys/kernel/yama/ptrace_scope"},
-    {"host.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"},
-    {"host.smt", "/sys/devices/system/cpu/smt/control"},
-    {"host.transparent_hugepage", "/sys/kernel/mm/transparent_hugepage/enabled"},
-    {"host.numa_nodes", "/sys/devices/system/node/online"},
-    {"host.cgroup_cpu_max", "/sys/fs/cgroup/cpu.max"},
-    {"host.cgroup_memory_max", "/sys/fs/cgroup/memory.max"},
-};
-
-/* The line of a file that starts with `field`; the value follows `separator`. */
+/* The value is the first line of a file; or that which starts with `field`, after the separator. */
 static const struct {
 	const char *key, *path, *field;
 	char separator;
-} fields[] = {
+} facts[] = {
+    {"host.kernel", "/proc/sys/kernel/osrelease", NULL, 0},
+    {"host.boot_id", "/proc/sys/kernel/random/boot_id", NULL, 0},
+    {"host.clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource", NULL, 0},
+    {"host.perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid", NULL, 0},
+    {"host.kptr_restrict", "/proc/sys/kernel/kptr_restrict", NULL, 0},
+    {"host.ptrace_scope", "/proc/sys/kernel/yama/ptrace_scope", NULL, 0},
+    {"host.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", NULL, 0},
+    {"host.smt", "/sys/devices/system/cpu/smt/control", NULL, 0},
+    {"host.transparent_hugepage", "/sys/kernel/mm/transparent_hugepage/enabled", NULL, 0},
+    {"host.numa_nodes", "/sys/devices/system/node/online", NULL, 0},
+    {"host.cgroup_cpu_max", "/sys/fs/cgroup/cpu.max", NULL, 0},
+    {"host.cgroup_memory_max", "/sys/fs/cgroup/memory.max", NULL, 0},
     {"host.cpu", "/proc/cpuinfo", "model name", ':'},
     {"host.memory", "/proc/meminfo", "MemTotal", ':'},
     {"host.os", "/etc/os-release", "PRETTY_NAME", '='},
@@ -78,28 +73,18 @@ static FILE *open_under(const char *root, const char *path)
 	return fopen(full, "re");
 }
 
-static void say_file(struct sonde_recorder *recorder, const char *root, size_t i)
+static void say_fact(struct sonde_recorder *recorder, const char *root, size_t i)
 {
 	char line[512];
-	FILE *file = open_under(root, files[i].path);
-	if (file && fgets(line, sizeof line, file)) {
-		trim(line);
-		sonde_recorder_info(recorder, files[i].key, line);
-	}
-	if (file)
-		fclose(file);
-}
-
-static void say_field(struct sonde_recorder *recorder, const char *root, size_t i)
-{
-	char line[512];
-	FILE *file = open_under(root, fields[i].path);
+	const char *field = facts[i].field;
+	FILE *file = open_under(root, facts[i].path);
 	while (file && fgets(line, sizeof line, file)) {
-		char *value = strchr(line, fields[i].separator);
-		if (!value || strncmp(line, fields[i].field, strlen(fields[i].field)))
+		char *value = field ? strchr(line, facts[i].separator) : line;
+		if (field && (!value || strncmp(line, field, strlen(field))))
 			continue;
-		trim(++value);
-		sonde_recorder_info(recorder, fields[i].key, value);
+		value += field != NULL;
+		trim(value);
+		sonde_recorder_info(recorder, facts[i].key, value);
 		break;
 	}
 	if (file)
@@ -126,85 +111,11 @@ static unsigned affinity_of(pid_t pid)
 	return (unsigned)count;
 }
 
-static int read_line(char *line, size_t line_b, const char *root, const char *directory, const char *name)
-{
-	char path[PATH_MAX];
-	if ((size_t)snprintf(path, sizeof path, "%s/%s", directory, name) >= sizeof path)
-		return 0;
-	FILE *file = open_under(root, path);
-	int got = file && fgets(line, (int)line_b, file);
-	if (file)
-		fclose(file);
-	return got;
-}
-
-/* The CPU quota of one cgroup, in CPUs: "150000 100000" or "max 100000" in version 2, two files in version 1. 0 =
- * none. */
-static double quota_of(const char *root, const char *directory)
-{
-	char line[64];
-	double quota = 0, period = 0;
-	if (read_line(line, sizeof line, root, directory, "cpu.max")) {
-		if (sscanf(line, "%lf %lf", &quota, &period) != 2)
-			return 0;
-	} else if (read_line(line, sizeof line, root, directory, "cpu.cfs_quota_us")) {
-		quota = strtod(line, NULL);
-		if (read_line(line, sizeof line, root, directory, "cpu.cfs_period_us"))
-			period = strtod(line, NULL);
-	}
-	return quota > 0 && period > 0 ? quota / period : 0;
-}
-
-static int is_cpu_controller(const char *controllers)
-{
-	for (const char *at = controllers; (at = strstr(at, "cpu")); at++)
-		if ((at == controllers || at[-1] == ',') && (!at[3] || at[3] == ','))
-			return 1;
-	return 0;
-}
-
-/* The lowest quota of a cgroup and its ancestors. Truncates `directory` down to `base_len`. */
-static double quota_upwards(const char *root, char *directory, size_t base_len)
-{
-	double least = quota_of(root, directory);
-	while (strlen(directory) > base_len) {
-		*strrchr(directory, '/') = '\0';
-		double quota = quota_of(root, directory);
-		if (quota > 0 && (least <= 0 || quota < least))
-			least = quota;
-	}
-	return least;
-}
-
-double sonde_host_quota(const char *root)
-{
-	char line[PATH_MAX], directory[PATH_MAX + 64];
-	double least = 0;
-	FILE *file = open_under(root, "/proc/self/cgroup");
-	while (file && fgets(line, sizeof line, file)) { /* id:controllers:path */
-		char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
-		if (!path)
-			continue;
-		*controllers++ = *path++ = '\0';
-		trim(path);
-		if (*controllers && !is_cpu_controller(controllers))
-			continue;
-		const char *base = *controllers ? "/sys/fs/cgroup/cpu" : "/sys/fs/cgroup";
-		snprintf(directory, sizeof directory, "%s%s", base, strcmp(path, "/") ? path : "");
-		double quota = quota_upwards(root, directory, strlen(base));
-		if (quota > 0 && (least <= 0 || quota < least))
-			least = quota;
-	}
-	if (file)
-		fclose(file);
-	return least;
-}
-
 /* Writes how many CPUs the command may use: its CPU affinity, or its cgroup's quota if that is lower. */
 static void say_cpus(struct sonde_recorder *recorder, pid_t pid)
 {
 	char text[32];
-	double quota = sonde_host_quota("");
+	double quota = sonde_cgroup_quota("", 0);
 	unsigned cpus = affinity_of(pid);
 	int limited = quota > 0 && (!cpus || quota < cpus);
 	if (!limited && !cpus)
@@ -221,10 +132,8 @@ void sonde_host_describe(struct sonde_recorder *recorder, const char *root)
 		sonde_recorder_info(recorder, "host.name", name.nodename);
 		sonde_recorder_info(recorder, "host.machine", name.machine);
 	}
-	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-		say_file(recorder, root, i);
-	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-		say_field(recorder, root, i);
+	for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+		say_fact(recorder, root, i);
 	say_number(recorder, "host.cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 	char key[64];
 	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {

@@ -1,6 +1,6 @@
 /* host.h: writes INFO records that describe the machine and the run. */
-#ifndef SONDE_SOURCE_RECORD_HOST_H
-#define SONDE_SOURCE_RECORD_HOST_H
+#ifndef SONDE_SOURCE_RESOURCE_HOST_H
+#define SONDE_SOURCE_RESOURCE_HOST_H
 
 #include <stdint.h>
 
@@ -10,9 +10,6 @@
  * measured. Of the environment, writes only variables that change how a program runs and never hold secrets. `root` is
  * a prefix for /proc and /sys ("" = this machine). */
 void sonde_host_describe(struct sonde_recorder *recorder, const char *root);
-
-/* The lowest CPU quota of this process's cgroups, in CPUs; 0 = none. */
-double sonde_host_quota(const char *root);
 
 /* Writes the measured ceilings of this machine (roof/roof.h) as roof.* if they have been saved. */
 void sonde_host_describe_roof(struct sonde_recorder *recorder);
