@@ -289,7 +289,7 @@ void sonde_recorder_status(struct sonde_recorder *recorder, pid_t pid, const str
 	    .head.type = SONDE_META_PROCESS_END,
 	    .id = sonde_tasks_process(&recorder->tasks, pid, 0),
 	    .status = end->status,
-	    .time_ns = end->time_ns,
+	    .end_ns = end->time_ns,
 	    .user_ns = end->user_ns,
 	    .system_ns = end->system_ns,
 	    .peak_rss_b = end->peak_rss_b,
