@@ -296,16 +296,13 @@ static int show(struct request *request)
 	int rc = sonde_browse_make_token(&request->browse);
 	const struct sonde_server_options wanted = sonde_browse_server(&request->browse);
 	rc = rc ? rc : sonde_server_open(&live.server, &wanted);
-	if (rc) {
-		fprintf(stderr, "sonde live: %s\n", sonde_error_text());
-		return SONDE_EXIT_OURS;
-	}
+	if (rc)
+		return sonde_command_complain("live", SONDE_EXIT_OURS);
 	block(&live);
 	rc = sonde_live_recorder_start(&live.recorder, &request->recording.options, &live.before, forget, live.server);
 	if (rc) {
-		fprintf(stderr, "sonde live: %s\n", sonde_error_text());
 		sonde_server_drop(live.server);
-		return SONDE_EXIT_OURS;
+		return sonde_command_complain("live", SONDE_EXIT_OURS);
 	}
 	if (watch(&live))
 		record_only(&live);

@@ -74,11 +74,9 @@ int sonde_rendering_number(const struct sonde_rendering *rendering, const char *
 	char *end;
 	errno = 0;
 	unsigned long long number = strtoull(value, &end, 10);
-	if (!*value || *end || *value == '-' || errno || number > UINT_MAX) {
-		fprintf(stderr, "sonde %s: --%s %s is not a number; for example --%s 20\n", rendering->command, name,
-			value, name);
-		return SONDE_EXIT_USAGE;
-	}
+	if (!*value || *end || *value == '-' || errno || number > UINT_MAX)
+		return sonde_command_wrong(rendering->command, "--%s %s is not a number; for example --%s 20", name,
+					   value, name);
 	*out = (size_t)number;
 	return 0;
 }
@@ -97,10 +95,9 @@ static int take_sort(struct sonde_rendering *rendering, const char *value)
 		}
 		sonde_command_nearer(value, keys[i], &best);
 	}
-	fprintf(stderr, "sonde %s: unknown order '%s'; %s%s%s\n", rendering->command, value,
-		best ? "did you mean " : "known orders: ", best ? best : "self, total, count, name, latency",
-		best ? "?" : "");
-	return SONDE_EXIT_USAGE;
+	return sonde_command_wrong(rendering->command, "unknown order '%s'; %s%s%s", value,
+				   best ? "did you mean " : "known orders: ",
+				   best ? best : "self, total, count, name, latency", best ? "?" : "");
 }
 
 static int take_threshold(struct sonde_rendering *rendering, const char *value)
@@ -111,17 +108,14 @@ static int take_threshold(struct sonde_rendering *rendering, const char *value)
 		rendering->thresholds[(*count)++] = value;
 		return 0;
 	}
-	fprintf(stderr, "sonde %s: --threshold: %s\n", rendering->command,
-		*count < SONDE_RENDERING_THRESHOLDS_MAX ? sonde_error_text() : "too many");
-	return SONDE_EXIT_USAGE;
+	return sonde_command_wrong(rendering->command, "--threshold: %s",
+				   *count < SONDE_RENDERING_THRESHOLDS_MAX ? sonde_error_text() : "too many");
 }
 
 static int take_file(struct sonde_rendering *rendering, const char *value)
 {
-	if (rendering->file) {
-		fprintf(stderr, "sonde %s: one recording at a time; leave '%s' out\n", rendering->command, value);
-		return SONDE_EXIT_USAGE;
-	}
+	if (rendering->file)
+		return sonde_command_wrong(rendering->command, "one recording at a time; leave '%s' out", value);
 	rendering->file = value;
 	return 0;
 }
@@ -403,19 +397,17 @@ static int check_options(const struct sonde_rendering *rendering, const struct s
 			   : rendering->pass.sort            ? "sort"
 			   : sonde_weigh_is_given(rendering) ? "metric"
 							     : NULL;
-	if (part && is_whole(format)) {
-		fprintf(
-		    stderr,
-		    "sonde %s: --%s: %s always shows the whole run; leave the option out, or select in sonde view\n",
-		    rendering->command, part, format->name);
-		return SONDE_EXIT_USAGE;
-	}
+	if (part && is_whole(format))
+		return sonde_command_wrong(
+		    rendering->command,
+		    "--%s: %s always shows the whole run; leave the option out, or select in sonde view", part,
+		    format->name);
 	if (!format->export || !wrong)
 		return 0;
-	fprintf(stderr,
-		"sonde %s: --%s works only with reports, not with %s; leave it out (--thread, --from and --to work)\n",
-		rendering->command, wrong, format->name);
-	return SONDE_EXIT_USAGE;
+	return sonde_command_wrong(
+	    rendering->command,
+	    "--%s works only with reports, not with %s; leave it out (--thread, --from and --to work)", wrong,
+	    format->name);
 }
 
 /* True if the output would overwrite its own input. */
@@ -446,11 +438,9 @@ static int write_out(struct sonde_rendering *rendering, struct sonde_session *se
 		code = sonde_weigh_choose(rendering, session, format);
 	if (code)
 		return code;
-	if (is_recording(rendering)) {
-		fprintf(stderr, "sonde %s: -o %s is the recording itself; name another file\n", rendering->command,
-			rendering->output);
-		return SONDE_EXIT_USAGE;
-	}
+	if (is_recording(rendering))
+		return sonde_command_wrong(rendering->command, "-o %s is the recording itself; name another file",
+					   rendering->output);
 	struct sonde_output output;
 	code = sonde_output_open(&output, rendering->output, rendering->force);
 	if (code)
@@ -495,11 +485,9 @@ int sonde_rendering_run(struct sonde_rendering *rendering)
 		name_like(is_named_like_recording, sizeof is_named_like_recording, rendering->file, format);
 		rendering->output = is_named_like_recording;
 	}
-	if (!rendering->output && format->binary && isatty(STDOUT_FILENO)) {
-		fprintf(stderr, "sonde %s: %s cannot be shown on a terminal; name a file with -o\n", rendering->command,
-			format->name);
-		return SONDE_EXIT_USAGE;
-	}
+	if (!rendering->output && format->binary && isatty(STDOUT_FILENO))
+		return sonde_command_wrong(rendering->command, "%s cannot be shown on a terminal; name a file with -o",
+					   format->name);
 	struct sonde_session *session;
 	/* exceeding the limit becomes a write error, which leaves no partial file */
 	sonde_signals_ignore_file_limit(NULL);
