@@ -87,7 +87,9 @@ static int view(struct request *request)
 	if (code < 0) {
 		code = sonde_command_complain("view", SONDE_EXIT_UNREADABLE);
 	} else {
-		sonde_browse_block(&signals);
+		static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+		sonde_browse_block(&signals, ends, sizeof ends / sizeof *ends, NULL);
+		signal(SIGPIPE, SIG_IGN);
 		code = serve(request, sessions, &signals);
 	}
 	for (int i = 0; i < 2; i++)

@@ -61,12 +61,6 @@ const struct sonde_option sonde_rendering_options[] = {
     {0},
 };
 
-static int complain(const struct sonde_rendering *rendering, int exit_code)
-{
-	fprintf(stderr, "sonde %s: %s\n", rendering->command, sonde_error_text());
-	return exit_code;
-}
-
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
 int sonde_rendering_number(const struct sonde_rendering *rendering, const char *name, const char *value, size_t *out)
@@ -283,7 +277,7 @@ static int parse_time(const struct sonde_rendering *rendering, const char *text,
 		return 0;
 	int code = sonde_quantity_duration(&after_ns, text);
 	if (code)
-		return complain(rendering, SONDE_EXIT_USAGE);
+		return sonde_command_complain(rendering->command, SONDE_EXIT_USAGE);
 	*out = after_ns < UINT64_MAX - start_ns ? start_ns + after_ns : UINT64_MAX;
 	return 0;
 }
@@ -314,7 +308,7 @@ static int choose_threads(struct sonde_rendering *rendering, const struct sonde_
 	if (!rendering->thread)
 		return 0;
 	if (sonde_thread_selection_find(selection, session, rendering->thread) < 0)
-		return complain(rendering, SONDE_EXIT_USAGE);
+		return sonde_command_complain(rendering->command, SONDE_EXIT_USAGE);
 	snprintf(rendering->thread_is, sizeof rendering->thread_is, "%zu thread%s %s %s", selection->count,
 		 sonde_plural(selection->count), selection->by_name ? "named" : "with tid", rendering->thread);
 	rendering->pass.selection.thread = selection->threads;
@@ -327,9 +321,9 @@ static int check_carbon(const struct sonde_rendering *rendering)
 	const struct sonde_pass_options *pass = &rendering->pass;
 	double g_kwh;
 	if (pass->carbon_intensity && sonde_carbon_parse(pass->carbon_intensity, &g_kwh))
-		return complain(rendering, SONDE_EXIT_USAGE);
+		return sonde_command_complain(rendering->command, SONDE_EXIT_USAGE);
 	if (pass->country && sonde_carbon_check(pass->country))
-		return complain(rendering, SONDE_EXIT_USAGE);
+		return sonde_command_complain(rendering->command, SONDE_EXIT_USAGE);
 	return 0;
 }
 
@@ -337,7 +331,7 @@ static int choose_snapshots(struct sonde_rendering *rendering, const struct sond
 {
 	struct sonde_pass_options *pass = &rendering->pass;
 	if (rendering->diff && sonde_snapshots_find(session, rendering->diff, &pass->diff_from, &pass->diff_to) < 0)
-		return complain(rendering, SONDE_EXIT_USAGE);
+		return sonde_command_complain(rendering->command, SONDE_EXIT_USAGE);
 	return 0;
 }
 
@@ -478,7 +472,7 @@ int sonde_rendering_run(struct sonde_rendering *rendering)
 	if (!format)
 		return SONDE_EXIT_USAGE;
 	if (!rendering->file && sonde_output_newest(newest, sizeof newest) < 0)
-		return complain(rendering, SONDE_EXIT_USAGE);
+		return sonde_command_complain(rendering->command, SONDE_EXIT_USAGE);
 	if (!rendering->file)
 		rendering->file = newest;
 	if (!rendering->output && rendering->is_named_like_recording) {
@@ -497,10 +491,10 @@ int sonde_rendering_run(struct sonde_rendering *rendering)
 	int code = sonde_reading_open(&session, rendering->file, &rendering->session);
 	sonde_progress_end();
 	if (code < 0)
-		return complain(rendering, SONDE_EXIT_UNREADABLE);
+		return sonde_command_complain(rendering->command, SONDE_EXIT_UNREADABLE);
 	code = write_out(rendering, session, format);
 	free(rendering->threads.threads);
 	sonde_session_close(session);
 	int exit_code = code == -EEXIST || code == -EINVAL ? SONDE_EXIT_USAGE : SONDE_EXIT_UNREADABLE;
-	return code < 0 ? complain(rendering, exit_code) : code;
+	return code < 0 ? sonde_command_complain(rendering->command, exit_code) : code;
 }

@@ -38,14 +38,6 @@ int sonde_answer_end(struct sonde_json *json, struct sonde_buf *out)
 	return sonde_stream_close(json->out, out, 0);
 }
 
-int sonde_answer_no_params(const struct sonde_params *params)
-{
-	for (size_t i = 0; i < params->count; i++)
-		if (strcmp(params->all[i].name, "token") != 0)
-			return sonde_error(EINVAL, "unknown parameter '%s'", params->all[i].name);
-	return 0;
-}
-
 int sonde_answer_json(struct sonde_buf *out, const struct sonde_report *report)
 {
 	static const struct sonde_format_options style;
@@ -188,7 +180,7 @@ int sonde_answer_recording(struct sonde_session *session, const struct sonde_par
 {
 	const struct sonde_run *run = sonde_session_run(session);
 	struct sonde_json json;
-	int rc = sonde_answer_no_params(params);
+	int rc = sonde_params_check(params, (const char *const[]){NULL});
 	if (rc || !sonde_answer_begin(&json, out, VERSION))
 		return rc ? rc : -ENOMEM;
 	sonde_json_put_text(&json, "file", sonde_session_path(session));

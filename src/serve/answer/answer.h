@@ -15,9 +15,6 @@ FILE *sonde_answer_begin(struct sonde_json *json, struct sonde_buf *out, unsigne
 /* Ends the object. 0, or -EFBIG with a message. */
 int sonde_answer_end(struct sonde_json *json, struct sonde_buf *out);
 
-/* -EINVAL with a message if there is any parameter besides the token. */
-int sonde_answer_no_params(const struct sonde_params *params);
-
 /* Writes a report in the format "json"; 0, or a negative errno with a message. */
 int sonde_answer_json(struct sonde_buf *out, const struct sonde_report *report);
 

@@ -29,7 +29,7 @@ static void put_run(struct sonde_json *json, const char *name, const struct sond
 int sonde_answer_runs(struct sonde_session *const runs[2], const struct sonde_params *params, struct sonde_buf *out)
 {
 	struct sonde_json json;
-	int rc = sonde_answer_no_params(params);
+	int rc = sonde_params_check(params, (const char *const[]){NULL});
 	if (rc || !sonde_answer_begin(&json, out, VERSION))
 		return rc ? rc : -ENOMEM;
 	sonde_json_put_array(&json, "runs");

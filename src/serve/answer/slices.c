@@ -20,7 +20,7 @@ static int take(struct requested *requested, struct sonde_session *session, cons
 		const char *const *known)
 {
 	requested->limit = LIMIT;
-	int rc = sonde_timeline_check(params, known);
+	int rc = sonde_params_check(params, known);
 	rc = rc ? rc : sonde_timeline_view(session, params, &requested->view);
 	rc = rc ? rc : sonde_timeline_number(params, "limit", LIMIT_MAX, &requested->limit);
 	return rc ? rc : sonde_timeline_get(session, 0, &requested->tiles);

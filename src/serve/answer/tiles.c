@@ -47,18 +47,6 @@ int sonde_timeline_get(struct sonde_session *session, int is_new, struct sonde_t
 	return 0;
 }
 
-int sonde_timeline_check(const struct sonde_params *params, const char *const *known)
-{
-	for (size_t i = 0; i < params->count; i++) {
-		const char *const *name = known;
-		while (*name && strcmp(*name, params->all[i].name) != 0)
-			name++;
-		if (!*name && strcmp(params->all[i].name, "token") != 0)
-			return sonde_error(EINVAL, "unknown parameter '%s'", params->all[i].name);
-	}
-	return 0;
-}
-
 int sonde_timeline_number(const struct sonde_params *params, const char *name, uint64_t most, uint64_t *out)
 {
 	const char *value = sonde_params_get(params, name);
@@ -123,7 +111,7 @@ int sonde_answer_lanes(struct sonde_session *session, const struct sonde_params 
 	const struct sonde_run *run = sonde_session_run(session);
 	struct sonde_tiles *tiles;
 	struct sonde_json json;
-	int rc = sonde_timeline_check(params, known);
+	int rc = sonde_params_check(params, known);
 	rc = rc ? rc : sonde_timeline_number(params, "since", INT64_MAX, &since);
 	rc = rc ? rc : sonde_timeline_get(session, 1, &tiles);
 	if (rc || !sonde_answer_begin(&json, out, VERSION))
@@ -298,7 +286,7 @@ static int take(struct requested *requested, struct sonde_session *session, cons
 	static const char *const known[] = {"lanes", "from", "to", "width", "quick", "made", NULL};
 	const char *lanes = sonde_params_get(params, "lanes");
 	uint64_t is_quick = 0, made = 0;
-	int rc = sonde_timeline_check(params, known);
+	int rc = sonde_params_check(params, known);
 	rc = rc ? rc : sonde_timeline_view(session, params, &requested->view);
 	rc = rc ? rc : sonde_timeline_number(params, "quick", 1, &is_quick);
 	rc = rc ? rc : sonde_timeline_get(session, 0, &requested->tiles);
