@@ -44,8 +44,7 @@ static int take_batch(struct sonde_rendering *rendering, const char *name, const
 	int code = sonde_rendering_number(rendering, name, value, &rendering->pass.batch);
 	if (code || rendering->pass.batch)
 		return code;
-	fprintf(stderr, "sonde advise: --%s 0: a batch holds at least 1 item\n", name);
-	return SONDE_EXIT_USAGE;
+	return sonde_command_wrong("advise", "--%s 0: a batch holds at least 1 item", name);
 }
 
 static int take(void *context, const struct sonde_option *option, const char *value)
@@ -56,14 +55,10 @@ static int take(void *context, const struct sonde_option *option, const char *va
 		return take_batch(&request->rendering, option->name, value);
 	if (!option || strcmp(option->name, "what-if") != 0)
 		return sonde_rendering_take(context, option, value);
-	if (request->what_ifs == WHAT_IFS_MAX) {
-		fprintf(stderr, "sonde advise: at most %d --what-if options are allowed\n", WHAT_IFS_MAX);
-		return SONDE_EXIT_USAGE;
-	}
-	if (sonde_critical_scale_parse(&scale, value)) {
-		fprintf(stderr, "sonde advise: --what-if: %s\n", sonde_error_text());
-		return SONDE_EXIT_USAGE;
-	}
+	if (request->what_ifs == WHAT_IFS_MAX)
+		return sonde_command_wrong("advise", "at most %d --what-if options are allowed", WHAT_IFS_MAX);
+	if (sonde_critical_scale_parse(&scale, value))
+		return sonde_command_wrong("advise", "--what-if: %s", sonde_error_text());
 	request->what_if[request->what_ifs++] = value;
 	return 0;
 }
@@ -80,10 +75,8 @@ static int list_rules(const struct sonde_rendering *rendering)
 	double values[SONDE_THRESHOLDS];
 	struct sonde_pass_options given = rendering->pass;
 	given.thresholds = rendering->thresholds;
-	if (sonde_thresholds_read(values, &given)) {
-		fprintf(stderr, "sonde advise: %s\n", sonde_error_text());
-		return SONDE_EXIT_USAGE;
-	}
+	if (sonde_thresholds_read(values, &given))
+		return sonde_command_wrong("advise", "%s", sonde_error_text());
 	for (size_t i = 0; i < sonde_rule_count; i++) {
 		const struct sonde_rule *rule = &sonde_rules[i];
 		size_t length = strlen(rule->id);

@@ -61,12 +61,6 @@ static const struct sonde_option options[] = {
     {0},
 };
 
-static int complain(int code)
-{
-	fprintf(stderr, "sonde diff: %s\n", sonde_error_text());
-	return code;
-}
-
 static int take(void *context, const struct sonde_option *option, const char *value)
 {
 	struct request *request = context;
@@ -130,22 +124,10 @@ static const struct sonde_format *choose_format(struct request *request)
 	if (request->plot)
 		return choose_plot(request);
 	const char *name = request->format ? request->format : "text";
-	const struct sonde_format *format = sonde_format_find(name);
-	if (format && format->render && !format->section)
-		return format;
-	fprintf(stderr, "sonde diff: unknown report format '%s': use text, json, csv or md\n", name);
-	return NULL;
-}
-
-static int write_out(const struct request *request, const struct sonde_format *format, struct sonde_report *report)
-{
-	struct sonde_output output;
-	struct sonde_format_options style;
-	int code = sonde_output_open(&output, request->output, request->force);
-	if (code)
-		return code;
-	sonde_output_style(&style, output.file);
-	return sonde_output_close(&output, format->render(report, &style, output.file));
+	const struct sonde_format *format = sonde_output_report_format(name);
+	if (!format)
+		fprintf(stderr, "sonde diff: unknown report format '%s': use text, json, csv or md\n", name);
+	return format;
 }
 
 /* --- two recordings ---------------------------------------------------------------------------------------------- */
@@ -308,7 +290,7 @@ static int compare(struct request *request, const struct sonde_format *format)
 		       : request->files == 2 ? compare_two(request, report)
 					     : compare_several(request, report);
 	sonde_progress_end();
-	code = code ? code : write_out(request, format, report);
+	code = code ? code : sonde_output_report(report, format, request->output, request->force);
 	sonde_report_free(report);
 	for (int i = 0; i < 2; i++)
 		if (request->session_of[i])
@@ -327,14 +309,15 @@ static int run(int argc, char **argv)
 		format = status ? NULL : choose_format(&request);
 		status = status || format ? status : SONDE_EXIT_USAGE;
 		if (!status && sonde_diff_check_sections(request.sections)) {
-			status = complain(SONDE_EXIT_USAGE);
+			status = sonde_command_complain("diff", SONDE_EXIT_USAGE);
 			format = NULL;
 		}
 	}
 	if (format) {
 		code = compare(&request, format);
 		if (code)
-			status = complain(code == -EEXIST ? SONDE_EXIT_USAGE : SONDE_EXIT_UNREADABLE);
+			status =
+			    sonde_command_complain("diff", code == -EEXIST ? SONDE_EXIT_USAGE : SONDE_EXIT_UNREADABLE);
 		else if (request.gate)
 			status = request.is_comparable ? sonde_bench_gate(request.verdict) : SONDE_EXIT_UNREADABLE;
 	}

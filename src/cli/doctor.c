@@ -18,7 +18,6 @@
 #include "format/wait.h"
 #include "source/record/recorder.h"
 #include "source/source.h"
-#include "util/error.h"
 
 struct row {
 	const char *name;
@@ -190,10 +189,8 @@ static const struct sonde_option options[] = {
 static int found(void *context, const struct sonde_option *option, const char *value)
 {
 	struct doctor *doctor = context;
-	if (!option) {
-		fprintf(stderr, "sonde doctor: unexpected argument '%s': doctor takes no file\n", value);
-		return SONDE_EXIT_USAGE;
-	}
+	if (!option)
+		return sonde_command_wrong("doctor", "unexpected argument '%s': doctor takes no file", value);
 	doctor->format = "json";
 	return 0;
 }
@@ -221,10 +218,8 @@ static int run(int argc, char **argv)
 	if (!format)
 		return SONDE_EXIT_USAGE;
 	struct sonde_output output;
-	if (sonde_output_open(&output, doctor.output, doctor.force) < 0 || !look(&doctor)) {
-		fprintf(stderr, "sonde doctor: %s\n", sonde_error_text());
-		return SONDE_EXIT_UNREADABLE;
-	}
+	if (sonde_output_open(&output, doctor.output, doctor.force) < 0 || !look(&doctor))
+		return sonde_command_complain("doctor", SONDE_EXIT_UNREADABLE);
 	if (strcmp(format->name, "text") == 0)
 		write_text(&doctor, output.file);
 	else
@@ -232,7 +227,7 @@ static int run(int argc, char **argv)
 	code = sonde_output_close(&output, code);
 	free(doctor.rows);
 	if (code)
-		fprintf(stderr, "sonde doctor: %s\n", sonde_error_text());
+		sonde_command_complain("doctor", code);
 	return code || doctor.worst == SONDE_VERDICT_RED ? SONDE_EXIT_NEGATIVE : SONDE_EXIT_OK;
 }
 

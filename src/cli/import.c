@@ -43,11 +43,9 @@ static int take(void *context, const struct sonde_option *option, const char *va
 	struct request *request = context;
 	if (option)
 		return 0;
-	if (request->path) {
-		fprintf(stderr, "sonde import: %s: one file at a time; sonde merge combines several recordings\n",
-			value);
-		return SONDE_EXIT_USAGE;
-	}
+	if (request->path)
+		return sonde_command_wrong("import", "%s: one file at a time; sonde merge combines several recordings",
+					   value);
 	request->path = value;
 	return 0;
 }
@@ -170,9 +168,8 @@ static int check_from(const struct request *request)
 			return 0;
 	if (!request->from)
 		return 0;
-	fprintf(stderr, "sonde import: --from: unknown format '%s': use perf, chrome, pprof or folded\n",
-		request->from);
-	return SONDE_EXIT_USAGE;
+	return sonde_command_wrong("import", "--from: unknown format '%s': use perf, chrome, pprof or folded",
+				   request->from);
 }
 
 static int run(int argc, char **argv)
@@ -190,12 +187,10 @@ static int run(int argc, char **argv)
 	code = code ? code : check_from(&request);
 	if (!code && !parse.done) {
 		int rc = import(&request, &result);
-		if (rc) {
-			fprintf(stderr, "sonde import: %s\n", sonde_error_text());
-			code = code_of(rc);
-		} else if (!request.quiet) {
+		if (rc)
+			code = sonde_command_complain("import", code_of(rc));
+		else if (!request.quiet)
 			tell(&request, &result);
-		}
 	}
 	sonde_import_result_fini(&result);
 	free(request.chosen);

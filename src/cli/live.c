@@ -22,6 +22,7 @@
 #include "cli/common/recording.h"
 #include "session/session.h"
 #include "util/error.h"
+#include "util/file.h"
 
 #define FLUSH_NS 180000000u     /* events reach the file after this time */
 #define TICK_NS 125000000u      /* polling interval while a page is open */
@@ -74,14 +75,9 @@ static int quiet(const struct live *live)
 static void block(struct live *live)
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE};
-	sigemptyset(&live->caught);
+	sonde_browse_block(&live->caught, numbers, sizeof numbers / sizeof *numbers, &live->before);
 	sigaddset(&live->caught, SIGCHLD);
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-		struct sigaction action;
-		if (sigaction(numbers[i], NULL, &action) || action.sa_handler != SIG_IGN)
-			sigaddset(&live->caught, numbers[i]);
-	}
-	sigprocmask(SIG_BLOCK, &live->caught, &live->before);
+	sigprocmask(SIG_BLOCK, &live->caught, NULL);
 }
 
 static int asks_to_end(int number)
@@ -121,13 +117,10 @@ static void wait_a_little(struct live *live, uint64_t most_ns)
 /* A zombie does not count as running. */
 static int is_running(pid_t pid)
 {
-	char path[64], line[512];
-	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	FILE *file = fopen(path, "re");
-	const char *name_end = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+	char line[512];
+	sonde_file_read(line, sizeof line, "/proc/%d/stat", pid);
+	const char *name_end = strrchr(line, ')');
 	char state = name_end && name_end[1] ? name_end[2] : 'X';
-	if (file)
-		fclose(file);
 	return state != 'Z' && state != 'X';
 }
 
@@ -296,16 +289,13 @@ static int show(struct request *request)
 	int rc = sonde_browse_make_token(&request->browse);
 	const struct sonde_server_options wanted = sonde_browse_server(&request->browse);
 	rc = rc ? rc : sonde_server_open(&live.server, &wanted);
-	if (rc) {
-		fprintf(stderr, "sonde live: %s\n", sonde_error_text());
-		return SONDE_EXIT_OURS;
-	}
+	if (rc)
+		return sonde_command_complain("live", SONDE_EXIT_OURS);
 	block(&live);
 	rc = sonde_live_recorder_start(&live.recorder, &request->recording.options, &live.before, forget, live.server);
 	if (rc) {
-		fprintf(stderr, "sonde live: %s\n", sonde_error_text());
 		sonde_server_drop(live.server);
-		return SONDE_EXIT_OURS;
+		return sonde_command_complain("live", SONDE_EXIT_OURS);
 	}
 	if (watch(&live))
 		record_only(&live);

@@ -10,7 +10,6 @@
 #include "cli/common/atomic_file.h"
 #include "cli/common/command.h"
 #include "merge/merge.h"
-#include "util/error.h"
 
 struct request {
 	const char *output, *align;
@@ -56,8 +55,7 @@ static int align_parse(struct request *request)
 	else if (!strncmp(text, "zone=", 5) && text[5])
 		request->options.align = SONDE_MERGE_ZONES;
 	else {
-		fprintf(stderr, "sonde merge: --align: unknown value '%s': use real, start or zone=NAME\n", text);
-		return SONDE_EXIT_USAGE;
+		return sonde_command_wrong("merge", "--align: unknown value '%s': use real, start or zone=NAME", text);
 	}
 	request->options.zone = request->options.align == SONDE_MERGE_ZONES ? text + 5 : NULL;
 	return 0;
@@ -71,8 +69,7 @@ static int check_same(const struct request *request)
 	for (size_t i = 0; is_there && i < request->count; i++) {
 		if (stat(request->paths[i], &from) || from.st_dev != status.st_dev || from.st_ino != status.st_ino)
 			continue;
-		fprintf(stderr, "sonde merge: -o %s is one of the inputs; name another file\n", request->output);
-		return SONDE_EXIT_USAGE;
+		return sonde_command_wrong("merge", "-o %s is one of the inputs; name another file", request->output);
 	}
 	return 0;
 }
@@ -118,12 +115,10 @@ static int run(int argc, char **argv)
 	code = code || parse.done ? code : check_same(&request);
 	if (!code && !parse.done) {
 		int rc = merge(&request, &result);
-		if (rc) {
-			fprintf(stderr, "sonde merge: %s\n", sonde_error_text());
-			code = rc == -ENOMEM ? SONDE_EXIT_OURS : SONDE_EXIT_UNREADABLE;
-		} else if (!request.quiet) {
+		if (rc)
+			code = sonde_command_complain("merge", rc == -ENOMEM ? SONDE_EXIT_OURS : SONDE_EXIT_UNREADABLE);
+		else if (!request.quiet)
 			tell(&request, &result);
-		}
 	}
 	free(request.paths);
 	return code;

@@ -16,7 +16,6 @@
 #include "cli/common/reading.h"
 #include "query/query.h"
 #include "session/session.h"
-#include "util/error.h"
 
 struct request {
 	const char *words[2];
@@ -44,12 +43,6 @@ static const struct sonde_option options[] = {
     {0},
 };
 
-static int complain(int exit_code)
-{
-	fprintf(stderr, "sonde query: %s\n", sonde_error_text());
-	return exit_code;
-}
-
 static int found(void *context, const struct sonde_option *option, const char *value)
 {
 	struct request *request = context;
@@ -58,8 +51,8 @@ static int found(void *context, const struct sonde_option *option, const char *v
 		request->words[request->word_count++] = value;
 		return 0;
 	}
-	fprintf(stderr, "sonde query: expected one recording and one statement; put quotes around the statement\n");
-	return SONDE_EXIT_USAGE;
+	return sonde_command_wrong("query",
+				   "expected one recording and one statement; put quotes around the statement");
 }
 
 /* Exit code by kind of failure. */
@@ -128,17 +121,16 @@ static int is_file(const char *word)
 static int choose(const struct request *request, char *newest, size_t newest_b, const char **file, const char **sql)
 {
 	size_t count = request->word_count;
-	if (!count || (count == 1 && is_file(request->words[0]))) {
-		fprintf(stderr, "sonde query: no statement; try 'SELECT zone, sum(calls) FROM zone_stats GROUP BY "
-				"zone', or --tables for the list of tables\n");
-		return SONDE_EXIT_USAGE;
-	}
+	if (!count || (count == 1 && is_file(request->words[0])))
+		return sonde_command_wrong("query",
+					   "no statement; try 'SELECT zone, sum(calls) FROM zone_stats GROUP BY "
+					   "zone', or --tables for the list of tables");
 	*file = request->words[0];
 	*sql = request->words[count - 1];
 	if (count == 2)
 		return 0;
 	if (sonde_output_newest(newest, newest_b) < 0)
-		return complain(SONDE_EXIT_USAGE);
+		return sonde_command_complain("query", SONDE_EXIT_USAGE);
 	*file = newest;
 	return 0;
 }
@@ -146,7 +138,7 @@ static int choose(const struct request *request, char *newest, size_t newest_b, 
 static int run_query(const struct request *request, const struct sonde_query_format *format)
 {
 	char newest[PATH_MAX];
-	const char *file, *sql;
+	const char *file = NULL, *sql = NULL;
 	struct sonde_session *session;
 	int code = choose(request, newest, sizeof newest, &file, &sql);
 	if (code)
@@ -157,10 +149,10 @@ static int run_query(const struct request *request, const struct sonde_query_for
 	code = sonde_reading_open(&session, file, &request->session);
 	sonde_progress_end();
 	if (code < 0)
-		return complain(SONDE_EXIT_UNREADABLE);
+		return sonde_command_complain("query", SONDE_EXIT_UNREADABLE);
 	code = answer(request, session, sql, format);
 	if (code)
-		code = complain(exit_code(code));
+		code = sonde_command_complain("query", exit_code(code));
 	sonde_session_close(session);
 	return code;
 }
@@ -174,12 +166,12 @@ static int run(int argc, char **argv)
 	if (code || parse.done)
 		return code;
 	if (request.tables)
-		return sonde_query_print_tables() ? complain(SONDE_EXIT_INCONCLUSIVE) : SONDE_EXIT_OK;
+		return sonde_query_print_tables() ? sonde_command_complain("query", SONDE_EXIT_INCONCLUSIVE)
+						  : SONDE_EXIT_OK;
 	const struct sonde_query_format *format = sonde_query_format_find(request.format);
 	if (format)
 		return run_query(&request, format);
-	fprintf(stderr, "sonde query: unknown format '%s': use " FORMATS "\n", request.format);
-	return SONDE_EXIT_USAGE;
+	return sonde_command_wrong("query", "unknown format '%s': use " FORMATS, request.format);
 }
 
 const struct sonde_command sonde_command_query = {

@@ -17,7 +17,6 @@
 #include "roof/measure.h"
 #include "roof/roof.h"
 #include "source/resource/cgroup.h"
-#include "util/error.h"
 
 struct request {
 	struct sonde_rendering rendering; /* must be first: the options of reports refer to it */
@@ -44,25 +43,15 @@ static const struct sonde_option options[] = {
     {0},
 };
 
-static int complain(int code)
-{
-	fprintf(stderr, "sonde roofline: %s\n", sonde_error_text());
-	return code;
-}
-
 /* By name, or by the output's extension. */
 static void choose_picture(struct sonde_rendering *rendering)
 {
 	static const struct sonde_format *const pictures[] = {&sonde_format_roofline_svg, &sonde_format_roofline_html,
 							      &sonde_format_roofline_png};
-	size_t name_b = rendering->output ? strlen(rendering->output) : 0;
-	for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
-		size_t extension_b = strlen(pictures[i]->extension);
+	for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
 		if (rendering->format ? !strcmp(rendering->format, pictures[i]->name)
-				      : name_b > extension_b &&
-					    !strcmp(rendering->output + name_b - extension_b, pictures[i]->extension))
+				      : sonde_output_ends_with(rendering->output, pictures[i]->extension))
 			rendering->picture = pictures[i];
-	}
 }
 
 /* --- ceilings ----------------------------------------------------------------------------------------------------- */
@@ -119,30 +108,23 @@ static const struct sonde_format *format_of(const struct sonde_rendering *render
 {
 	if (rendering->picture)
 		return rendering->picture;
-	const struct sonde_format *format = sonde_format_find(rendering->format ? rendering->format : "text");
-	if (format && format->render && !format->section)
-		return format;
-	fprintf(stderr, "sonde roofline: unknown format '%s': use text, json, csv, md, svg, html or png\n",
-		rendering->format);
-	return NULL;
+	const struct sonde_format *format = sonde_output_report_format(rendering->format ? rendering->format : "text");
+	if (!format)
+		fprintf(stderr, "sonde roofline: unknown format '%s': use text, json, csv, md, svg, html or png\n",
+			rendering->format);
+	return format;
 }
 
 static int render(const struct request *request, const struct sonde_roof *roof, const struct sonde_format *format)
 {
 	struct sonde_report *report;
-	struct sonde_output output;
-	struct sonde_format_options style;
 	int code = sonde_report_new(&report);
 	if (code)
 		return code;
 	report->title = "Measured ceilings";
 	report->path = "";
 	code = sonde_roofline_ceilings(roof, report);
-	code = code ? code : sonde_output_open(&output, request->rendering.output, request->rendering.force);
-	if (!code) {
-		sonde_output_style(&style, output.file);
-		code = sonde_output_close(&output, format->render(report, &style, output.file));
-	}
+	code = code ? code : sonde_output_report(report, format, request->rendering.output, request->rendering.force);
 	sonde_report_free(report);
 	return code;
 }
@@ -153,16 +135,16 @@ static int show_ceilings(const struct request *request)
 	const struct sonde_format *format = format_of(&request->rendering);
 	if (!format)
 		return SONDE_EXIT_USAGE;
-	if (request->rendering.file) {
-		fprintf(stderr, "sonde roofline: '%s' has its own ceilings; show it separately: sonde roofline %s\n",
-			request->rendering.file, request->rendering.file);
-		return SONDE_EXIT_USAGE;
-	}
+	if (request->rendering.file)
+		return sonde_command_wrong("roofline",
+					   "'%s' has its own ceilings; show it separately: sonde roofline %s",
+					   request->rendering.file, request->rendering.file);
 	int code = make(request, &roof);
 	code = code ? code : render(request, &roof, format);
 	if (code == -EEXIST || code == -EINVAL)
-		return complain(SONDE_EXIT_USAGE);
-	return code ? complain(code == -ENOENT ? SONDE_EXIT_UNREADABLE : SONDE_EXIT_OURS) : SONDE_EXIT_OK;
+		return sonde_command_complain("roofline", SONDE_EXIT_USAGE);
+	return code ? sonde_command_complain("roofline", code == -ENOENT ? SONDE_EXIT_UNREADABLE : SONDE_EXIT_OURS)
+		    : SONDE_EXIT_OK;
 }
 
 static int run(int argc, char **argv)

@@ -40,8 +40,7 @@ static int found(void *context, const struct sonde_option *option, const char *v
 {
 	(void)context;
 	(void)option;
-	fprintf(stderr, "sonde snapshot: unexpected argument '%s'; name the process with -p PID\n", value);
-	return SONDE_EXIT_USAGE;
+	return sonde_command_wrong("snapshot", "unexpected argument '%s'; name the process with -p PID", value);
 }
 
 /* --- requests ---------------------------------------------------------------------------------------------------- */
@@ -182,14 +181,10 @@ static int run(int argc, char **argv)
 	int code = sonde_command_parse(&parse, argc, argv);
 	if (code || parse.done)
 		return code;
-	if (!request.pid) {
-		fprintf(stderr, "sonde snapshot: which process? Add -p PID\n");
-		return SONDE_EXIT_USAGE;
-	}
-	if (strlen(request.label) >= SONDE_LINK_TEXT_B) {
-		fprintf(stderr, "sonde snapshot: --label takes at most %u bytes\n", SONDE_LINK_TEXT_B - 1);
-		return SONDE_EXIT_USAGE;
-	}
+	if (!request.pid)
+		return sonde_command_wrong("snapshot", "which process? Add -p PID");
+	if (strlen(request.label) >= SONDE_LINK_TEXT_B)
+		return sonde_command_wrong("snapshot", "--label takes at most %u bytes", SONDE_LINK_TEXT_B - 1);
 	code = ask_all(&request, &answer);
 	if (code)
 		return complain(&request, code);

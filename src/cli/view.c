@@ -15,7 +15,6 @@
 #include "cli/common/reading.h"
 #include "serve/server.h"
 #include "session/session.h"
-#include "util/error.h"
 
 struct request {
 	struct sonde_browse browse;
@@ -43,20 +42,12 @@ static const struct sonde_option options[] = {
     {0},
 };
 
-static int complain(int exit_code)
-{
-	fprintf(stderr, "sonde view: %s\n", sonde_error_text());
-	return exit_code;
-}
-
 static int found(void *context, const struct sonde_option *option, const char *value)
 {
 	struct request *request = context;
 	(void)option;
-	if (request->count == 2) {
-		fprintf(stderr, "sonde view: one recording, or two to compare; leave '%s' out\n", value);
-		return SONDE_EXIT_USAGE;
-	}
+	if (request->count == 2)
+		return sonde_command_wrong("view", "one recording, or two to compare; leave '%s' out", value);
 	request->files[request->count++] = value;
 	return 0;
 }
@@ -71,7 +62,7 @@ static int serve(struct request *request, struct sonde_session *const sessions[2
 	wanted.candidate = sessions[1];
 	code = code ? code : sonde_server_start(&server, sessions[0], &wanted);
 	if (code)
-		return complain(sonde_browse_code(code));
+		return sonde_command_complain("view", sonde_browse_code(code));
 	if (!sonde_browse_announce(&request->browse, server, stdout, request->quiet) && !request->quiet)
 		fprintf(stderr, "sonde view: Ctrl-C stops it\n");
 	while (sigwait(signals, &number))
@@ -94,9 +85,11 @@ static int view(struct request *request)
 		code = sonde_reading_open(&sessions[i], request->files[i], &request->session);
 	sonde_progress_end();
 	if (code < 0) {
-		code = complain(SONDE_EXIT_UNREADABLE);
+		code = sonde_command_complain("view", SONDE_EXIT_UNREADABLE);
 	} else {
-		sonde_browse_block(&signals);
+		static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+		sonde_browse_block(&signals, ends, sizeof ends / sizeof *ends, NULL);
+		signal(SIGPIPE, SIG_IGN);
 		code = serve(request, sessions, &signals);
 	}
 	for (int i = 0; i < 2; i++)
@@ -113,7 +106,8 @@ static int run(int argc, char **argv)
 	sonde_browse_init(&request.browse);
 	int code = sonde_command_parse(&parse, argc, argv);
 	if (!code && !parse.done && !request.count) {
-		code = sonde_output_newest(newest, sizeof newest) ? complain(SONDE_EXIT_USAGE) : 0;
+		code =
+		    sonde_output_newest(newest, sizeof newest) ? sonde_command_complain("view", SONDE_EXIT_USAGE) : 0;
 		request.files[request.count++] = newest;
 	}
 	if (!code && !parse.done)

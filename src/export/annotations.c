@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/order.h"
-#include "export/stacks.h"
 #include "util/array.h"
 #include "util/error.h"
 
@@ -50,6 +49,14 @@ static int add_event(struct sonde_annotations *annotations, const struct sonde_b
 	default:
 		return 0;
 	}
+}
+
+static int add_batch(void *context, const struct sonde_batch *batch)
+{
+	int rc = 0;
+	for (size_t i = 0; i < batch->count && !rc; i++)
+		rc = add_event(context, batch, batch->events[i]);
+	return rc;
 }
 
 static int by_thread(const void *left, const void *right)
@@ -95,26 +102,16 @@ static int find_threads(struct sonde_annotations *annotations, struct sonde_sess
 int sonde_annotations_read(struct sonde_annotations *annotations, struct sonde_session *session)
 {
 	*annotations = (struct sonde_annotations){0};
-	struct sonde_cursor *cursor;
-	int rc = sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_EVENTS);
-	if (rc)
-		return rc;
-	const struct sonde_batch *batch;
-	int error = 0;
-	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
-		for (size_t i = 0; i < batch->count && !error; i++)
-			error = add_event(annotations, batch, batch->events[i]);
-	sonde_cursor_close(cursor);
-	error = error ? error : rc;
+	int rc = sonde_session_batches(session, 1u << SONDE_CHUNK_EVENTS, add_batch, annotations);
 	if (annotations->zone_count)
 		qsort(annotations->zones, annotations->zone_count, sizeof *annotations->zones, by_thread);
 	if (annotations->span_count)
 		qsort(annotations->spans, annotations->span_count, sizeof *annotations->spans, by_span);
-	if (!error)
-		error = find_threads(annotations, session);
-	if (error)
+	if (!rc)
+		rc = find_threads(annotations, session);
+	if (rc)
 		sonde_annotations_fini(annotations);
-	return error;
+	return rc;
 }
 
 void sonde_annotations_fini(struct sonde_annotations *annotations)

@@ -8,7 +8,6 @@
 
 #include "export/holds.h"
 #include "tracks/share.h"
-#include "export/stacks.h"
 #include "session/weigh.h"
 #include "util/array.h"
 #include "util/error.h"
@@ -42,8 +41,9 @@ int sonde_call_take(struct sonde_call *out, const struct sonde_selection *range,
 	return 1;
 }
 
-static int count(struct reading *reading, const struct sonde_batch *batch)
+static int count(void *context, const struct sonde_batch *batch)
 {
+	struct reading *reading = context;
 	struct sonde_call call;
 	int rc = 0;
 	for (size_t i = 0; i < batch->count && !rc; i++) {
@@ -54,8 +54,9 @@ static int count(struct reading *reading, const struct sonde_batch *batch)
 	return rc;
 }
 
-static int keep(struct reading *reading, const struct sonde_batch *batch)
+static int keep(void *context, const struct sonde_batch *batch)
 {
+	struct reading *reading = context;
 	struct sonde_calls *calls = reading->calls;
 	struct sonde_call call;
 	for (size_t i = 0; i < batch->count; i++) {
@@ -79,19 +80,6 @@ static int keep(struct reading *reading, const struct sonde_batch *batch)
 	return 0;
 }
 
-static int walk(struct reading *reading, int (*each)(struct reading *reading, const struct sonde_batch *batch))
-{
-	struct sonde_cursor *cursor;
-	const struct sonde_batch *batch;
-	int error = 0, rc = sonde_cursor_open(&cursor, reading->session, 1u << SONDE_CHUNK_WAITS);
-	if (rc)
-		return rc;
-	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
-		error = each(reading, batch);
-	sonde_cursor_close(cursor);
-	return error ? error : rc;
-}
-
 static int compare(const void *left, const void *right)
 {
 	const struct sonde_call *a = left, *b = right;
@@ -110,11 +98,11 @@ int sonde_calls_read(struct sonde_calls *out, struct sonde_session *session, con
 	struct reading reading = {
 	    .calls = out, .session = session, .options = options, .range = sonde_weigh_range(session, &wanted)};
 	*out = (struct sonde_calls){0};
-	int rc = walk(&reading, count);
+	int rc = sonde_session_batches(session, 1u << SONDE_CHUNK_WAITS, count, &reading);
 	if (!rc) {
 		sonde_holds_sort(&reading.holds);
 		sonde_track_share_choose(&reading.share);
-		rc = walk(&reading, keep);
+		rc = sonde_session_batches(session, 1u << SONDE_CHUNK_WAITS, keep, &reading);
 	}
 	out->least_ns = out->left ? reading.share.least_ns : 0;
 	if (out->count)

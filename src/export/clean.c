@@ -163,7 +163,7 @@ const char *sonde_clean_text(struct sonde_buf *scratch, const char *text)
 {
 	sonde_buf_clear(scratch);
 	sonde_clean(scratch, text, 0);
-	return sonde_buf_append(scratch, "", 1) ? "" : (const char *)scratch->data;
+	return sonde_buf_string(scratch);
 }
 
 void sonde_clean_markup(FILE *out, const char *text)

@@ -47,15 +47,6 @@ static int add(struct sonde_stacks *stacks, struct sonde_stack stack)
 	return 0;
 }
 
-int sonde_export_stacks_next(struct sonde_cursor *cursor, const struct sonde_batch **out)
-{
-	int rc;
-	do
-		rc = sonde_cursor_next(cursor, out);
-	while (rc < 0 && rc != -ENOMEM && rc != -EIO);
-	return rc;
-}
-
 int sonde_export_stacks_in_kernel(const struct sonde_session *session, const struct sonde_batch *batch, size_t i)
 {
 	if (!(batch->samples.status[i] & SONDE_SAMPLE_KERNEL))
@@ -66,34 +57,37 @@ int sonde_export_stacks_in_kernel(const struct sonde_session *session, const str
 	return !module || !(module->flags & SONDE_MODULE_KERNEL);
 }
 
+struct folding {
+	struct sonde_stacks *stacks;
+	struct sonde_session *session;
+	const struct sonde_selection *selection;
+};
+
+static int fold_batch(void *context, const struct sonde_batch *batch)
+{
+	const struct folding *folding = context;
+	int rc = 0;
+	for (size_t i = 0; i < batch->count && !rc; i++) {
+		if (!sonde_selection_takes(folding->selection, batch->samples.time_ns[i], batch->samples.thread[i]))
+			continue;
+		int counts = sonde_sample_counts(batch->samples.status[i]);
+		rc = add(
+		    folding->stacks,
+		    (struct sonde_stack){.thread = batch->samples.thread[i],
+					 .node = batch->samples.stack[i],
+					 .leaf = (uint32_t)sonde_export_stacks_in_kernel(folding->session, batch, i),
+					 .count = (uint64_t)counts,
+					 .weight = batch->samples.weight_ns[i],
+					 .unsampled_ns = counts ? 0 : batch->samples.weight_ns[i]});
+	}
+	return rc;
+}
+
 static int fold_samples(struct sonde_stacks *stacks, struct sonde_session *session,
 			const struct sonde_format_options *options)
 {
-	struct sonde_cursor *cursor;
-	int rc = sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_SAMPLES);
-	if (rc)
-		return rc;
-	const struct sonde_batch *batch;
-	while ((rc = sonde_export_stacks_next(cursor, &batch)) > 0) {
-		for (size_t i = 0; i < batch->count && rc > 0; i++) {
-			if (!sonde_selection_takes(&options->selection, batch->samples.time_ns[i],
-						   batch->samples.thread[i]))
-				continue;
-			int counts = sonde_sample_counts(batch->samples.status[i]);
-			struct sonde_stack stack = {.thread = batch->samples.thread[i],
-						    .node = batch->samples.stack[i],
-						    .leaf = (uint32_t)sonde_export_stacks_in_kernel(session, batch, i),
-						    .count = (uint64_t)counts,
-						    .weight = batch->samples.weight_ns[i],
-						    .unsampled_ns = counts ? 0 : batch->samples.weight_ns[i]};
-			int error = add(stacks, stack);
-			rc = error ? error : rc;
-		}
-		if (rc < 0)
-			break;
-	}
-	sonde_cursor_close(cursor);
-	return rc;
+	struct folding folding = {stacks, session, &options->selection};
+	return sonde_session_batches(session, 1u << SONDE_CHUNK_SAMPLES, fold_batch, &folding);
 }
 
 static int fold_weights(struct sonde_stacks *stacks, struct sonde_session *session,

@@ -61,9 +61,6 @@ int sonde_export_stacks_begun(struct sonde_stacks *stacks, struct sonde_session 
 			      const struct sonde_format_options *options);
 void sonde_export_stacks_fini(struct sonde_stacks *stacks);
 
-/* The next batch of samples; 1, 0 at the end, or a negative errno. Chunks that cannot be decoded are skipped. */
-int sonde_export_stacks_next(struct sonde_cursor *cursor, const struct sonde_batch **out);
-
 /* True if sample i needs a [kernel] line: it hit the kernel and its leaf is not kernel code. */
 int sonde_export_stacks_in_kernel(const struct sonde_session *session, const struct sonde_batch *batch, size_t i);
 

@@ -266,9 +266,28 @@ static int push(struct json *json, uint8_t state)
 	return 1;
 }
 
-static int node_begin(struct json *json)
+/* Objects and lists that are read, by their place. */
+static const struct {
+	uint8_t state, key, is_map, within; /* `within`: the state inside */
+} opens[] = {
+    {DOCUMENT, KEY_EVENTS, 0, EVENTS}, {EVENTS, KEY_NONE, 1, EVENT}, {EVENT, KEY_ARGS, 1, ARGS},
+    {EVENT, KEY_ID2, 1, ID2},          {ARGS, KEY_DATA, 1, DATA},    {DATA, KEY_PROFILE, 1, PROFILE},
+    {PROFILE, KEY_NODES, 0, NODES},    {NODES, KEY_NONE, 1, NODE},   {NODE, KEY_CALL_FRAME, 1, CALL_FRAME},
+    {PROFILE, KEY_SAMPLES, 0, LIST},   {DATA, KEY_DELTAS, 0, LIST},  {DATA, KEY_WEIGHTS, 0, LIST},
+};
+
+/* Enters an object or a list that is read. 0: there are too many nodes. */
+static int enter(struct json *json, uint8_t within)
 {
-	return sonde_chrome_fill_node(json->chrome, &json->event) && push(json, NODE);
+	if (within == EVENT)
+		sonde_chrome_fill_begin(&json->event);
+	if (within == NODE && !sonde_chrome_fill_node(json->chrome, &json->event))
+		return 0;
+	if (within == LIST)
+		json->list = json->key == KEY_SAMPLES  ? &json->event.samples
+			     : json->key == KEY_DELTAS ? &json->event.deltas
+						       : &json->event.weights;
+	return push(json, within);
 }
 
 /* An object or a list opens: it is skipped unless it is relevant. */
@@ -283,60 +302,13 @@ static int open_take(struct json *json, int is_map)
 		json->skip++;
 		return 1;
 	}
-	switch (json->state << 8 | json->key) {
-	case TOP << 8 | KEY_NONE:
+	if (json->state == TOP && json->key == KEY_NONE) {
 		json->document = (uint8_t)is_map;
 		return push(json, is_map ? DOCUMENT : EVENTS);
-	case DOCUMENT << 8 | KEY_EVENTS:
-		if (!is_map)
-			return push(json, EVENTS);
-		break;
-	case EVENTS << 8 | KEY_NONE:
-		if (is_map) {
-			sonde_chrome_fill_begin(&json->event);
-			return push(json, EVENT);
-		}
-		break;
-	case EVENT << 8 | KEY_ARGS:
-		if (is_map)
-			return push(json, ARGS);
-		break;
-	case EVENT << 8 | KEY_ID2:
-		if (is_map)
-			return push(json, ID2);
-		break;
-	case ARGS << 8 | KEY_DATA:
-		if (is_map)
-			return push(json, DATA);
-		break;
-	case DATA << 8 | KEY_PROFILE:
-		if (is_map)
-			return push(json, PROFILE);
-		break;
-	case PROFILE << 8 | KEY_NODES:
-		if (!is_map)
-			return push(json, NODES);
-		break;
-	case NODES << 8 | KEY_NONE:
-		if (is_map)
-			return node_begin(json);
-		break;
-	case NODE << 8 | KEY_CALL_FRAME:
-		if (is_map)
-			return push(json, CALL_FRAME);
-		break;
-	case PROFILE << 8 | KEY_SAMPLES:
-	case DATA << 8 | KEY_DELTAS:
-	case DATA << 8 | KEY_WEIGHTS:
-		if (is_map)
-			break;
-		json->list = json->key == KEY_SAMPLES  ? &json->event.samples
-			     : json->key == KEY_DELTAS ? &json->event.deltas
-						       : &json->event.weights;
-		return push(json, LIST);
-	default:
-		break;
 	}
+	for (size_t i = 0; i < sizeof opens / sizeof *opens; i++)
+		if (opens[i].state == json->state && opens[i].key == json->key && opens[i].is_map == is_map)
+			return enter(json, opens[i].within);
 	json->chrome->counts.args += json->state == ARGS;
 	json->skip = 1;
 	return 1;

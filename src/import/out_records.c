@@ -122,7 +122,7 @@ uint32_t sonde_out_process(struct sonde_out *out, uint32_t pid, uint32_t parent,
 void sonde_out_process_end(struct sonde_out *out, uint32_t process, uint64_t time_ns)
 {
 	struct sonde_meta_process_end record = {
-	    .head.type = SONDE_META_PROCESS_END, .id = process, .status = -1, .time_ns = time_ns};
+	    .head.type = SONDE_META_PROCESS_END, .id = process, .status = -1, .end_ns = time_ns};
 	meta(out, &record, sizeof record);
 }
 
@@ -146,7 +146,7 @@ uint32_t sonde_out_thread(struct sonde_out *out, uint32_t process, uint32_t tid,
 
 void sonde_out_thread_end(struct sonde_out *out, uint32_t thread, uint64_t time_ns)
 {
-	struct sonde_meta_thread_end record = {.head.type = SONDE_META_THREAD_END, .id = thread, .time_ns = time_ns};
+	struct sonde_meta_thread_end record = {.head.type = SONDE_META_THREAD_END, .id = thread, .end_ns = time_ns};
 	meta(out, &record, sizeof record);
 }
 

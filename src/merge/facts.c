@@ -89,9 +89,8 @@ static void say_detail(struct fold *fold, const struct sonde_merge_inputs *input
 	else
 		sonde_buf_printf(&line, ": %s%s", word ? word : "", row && *row->detail ? ": " : "");
 	sonde_buf_printf(&line, "%s", row ? row->detail : "");
-	sonde_buf_append(&line, "", 1);
-	if (word && !sonde_buf_error(&line))
-		say(&fold->detail, (const char *)line.data);
+	if (word)
+		say(&fold->detail, sonde_buf_string(&line));
 	sonde_buf_fini(&line);
 }
 

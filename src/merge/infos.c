@@ -214,8 +214,7 @@ static int add_key(struct sonde_merge_out *out, const char *key, int one_roof)
 	struct sonde_buf value;
 	sonde_buf_init(&value, VALUE_MAX_B);
 	rules[rule].combine(inputs, key, &value);
-	sonde_buf_append(&value, "", 1);
-	const char *text = sonde_buf_error(&value) ? "" : (const char *)value.data;
+	const char *text = sonde_buf_string(&value);
 	int rc = *text ? put_info(out, key, text) : 0;
 	if (!rc && (!same || strcmp(same, text) != 0))
 		rc = add_of_each(out, key);

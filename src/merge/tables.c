@@ -32,6 +32,29 @@ static int put(struct sonde_merge_out *out, const void *record, size_t record_b)
 
 #define PUT(out, ...) put(out, &(__VA_ARGS__), sizeof(__VA_ARGS__))
 
+/* --- records translated field by field --------------------------------------------------------------------------- */
+
+/* Writes row `key` of an input, from sonde_session_ROW(), as a record. */
+#define ADD(record_name, NAME, table)                                                                                  \
+	static int add_##record_name(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t key) \
+	{                                                                                                              \
+		const struct sonde_##table *row = sonde_session_##table(input->session, key);                          \
+		struct sonde_meta_##record_name record = {.head.type = SONDE_META_##NAME};                             \
+		SONDE_##NAME##_FIELDS(SONDE_TRANSLATE, ) return PUT(out, record);                                      \
+	}
+
+ADD(process_end, PROCESS_END, process)
+ADD(thread_end, THREAD_END, thread)
+ADD(heap, HEAP, heap)
+ADD(heap_site, HEAP_SITE, heap_site)
+ADD(object, OBJECT, object)
+ADD(device, DEVICE, device)
+ADD(queue, QUEUE, queue)
+ADD(operation, OPERATION, operation)
+ADD(heap_leak, HEAP_LEAK, heap_remainder)
+ADD(snapshot, SNAPSHOT, snapshot)
+ADD(lost, LOST, lost)
+
 /* --- processes and threads --------------------------------------------------------------------------------------- */
 
 static const struct sonde_merge_part *part_of(const struct sonde_merge_out *out, const struct sonde_merge_input *input,
@@ -69,22 +92,7 @@ static int add_process(struct sonde_merge_out *out, const struct sonde_merge_inp
 	int rc = PUT(out, record);
 	if (rc || (!row->end_ns && row->status == -1 && !row->user_ns && !row->system_ns && !row->peak_rss_b))
 		return rc;
-	struct sonde_meta_process_end end = {
-	    .head.type = SONDE_META_PROCESS_END,
-	    .id = record.id,
-	    .status = row->status,
-	    .time_ns = sonde_merge_time(input, row->end_ns),
-	    .user_ns = row->user_ns,
-	    .system_ns = row->system_ns,
-	    .peak_rss_b = row->peak_rss_b,
-	    .minor_faults = row->minor_faults,
-	    .major_faults = row->major_faults,
-	    .voluntary_switches = row->voluntary_switches,
-	    .involuntary_switches = row->involuntary_switches,
-	    .read_b = row->read_b,
-	    .written_b = row->written_b,
-	};
-	return PUT(out, end);
+	return add_process_end(out, input, id);
 }
 
 static int add_thread(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id)
@@ -95,13 +103,7 @@ static int add_thread(struct sonde_merge_out *out, const struct sonde_merge_inpu
 	int rc = PUT(out, record);
 	if (rc || (!row->end_ns && !row->cpu_ns))
 		return rc;
-	struct sonde_meta_thread_end end = {
-	    .head.type = SONDE_META_THREAD_END,
-	    .id = record.id,
-	    .time_ns = sonde_merge_time(input, row->end_ns),
-	    .cpu_ns = row->cpu_ns,
-	};
-	return PUT(out, end);
+	return add_thread_end(out, input, id);
 }
 
 /* --- sites ------------------------------------------------------------------------------------------------------- */
@@ -143,7 +145,7 @@ static int add_site(struct sonde_merge_out *out, size_t index, uint32_t id)
 	return PUT(out, record);
 }
 
-static int add_histogram(struct sonde_merge_out *out, const struct sonde_merge_input *input, size_t i)
+static int add_histogram(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t i)
 {
 	const struct sonde_histogram *row = sonde_session_histogram(input->session, i);
 	struct sonde_meta_histogram record = {
@@ -171,52 +173,27 @@ static int add_histogram(struct sonde_merge_out *out, const struct sonde_merge_i
 	return rc;
 }
 
-/* --- records translated field by field --------------------------------------------------------------------------- */
-
-/* Writes row `key` of an input, from sonde_session_ROW(), as a record. */
-#define ADD(record_name, NAME, table, key_type)                                                                  \
-	static int add_##table(struct sonde_merge_out *out, const struct sonde_merge_input *input, key_type key) \
-	{                                                                                                        \
-		const struct sonde_##table *row = sonde_session_##table(input->session, key);                    \
-		struct sonde_meta_##record_name record = {.head.type = SONDE_META_##NAME};                       \
-		SONDE_##NAME##_FIELDS(SONDE_TRANSLATE, ) return PUT(out, record);                                \
-	}
-
-ADD(heap, HEAP, heap, uint32_t)
-ADD(heap_site, HEAP_SITE, heap_site, uint32_t)
-ADD(object, OBJECT, object, uint32_t)
-ADD(device, DEVICE, device, uint32_t)
-ADD(queue, QUEUE, queue, uint32_t)
-ADD(operation, OPERATION, operation, uint32_t)
-ADD(heap_leak, HEAP_LEAK, heap_remainder, size_t)
-ADD(snapshot, SNAPSHOT, snapshot, size_t)
-ADD(lost, LOST, lost, size_t)
-
 int sonde_merge_tables(struct sonde_merge_out *out, size_t index)
 {
 	struct sonde_merge_input *input = &out->inputs->input[index];
 	const struct sonde_session *session = input->session;
 	const struct {
 		size_t count;
-		int (*by_id)(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id);
+		uint32_t first; /* id or index of the first row */
+		int (*add)(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t key);
 	} tables[] = {
-	    {sonde_session_process_count(session), add_process},
-	    {sonde_session_thread_count(session), add_thread},
-	    {sonde_session_heap_count(session), add_heap},
-	    {sonde_session_object_count(session), add_object},
-	    {sonde_session_heap_site_count(session), add_heap_site},
-	    {sonde_session_device_count(session), add_device},
-	    {sonde_session_queue_count(session), add_queue},
-	    {sonde_session_operation_count(session), add_operation},
-	};
-	const struct {
-		size_t count;
-		int (*at)(struct sonde_merge_out *out, const struct sonde_merge_input *input, size_t i);
-	} lists[] = {
-	    {sonde_session_heap_remainder_count(session), add_heap_remainder},
-	    {sonde_session_snapshot_count(session), add_snapshot},
-	    {sonde_session_lost_count(session), add_lost},
-	    {sonde_session_histogram_count(session), add_histogram},
+	    {sonde_session_process_count(session), 1, add_process},
+	    {sonde_session_thread_count(session), 1, add_thread},
+	    {sonde_session_heap_count(session), 1, add_heap},
+	    {sonde_session_object_count(session), 1, add_object},
+	    {sonde_session_heap_site_count(session), 1, add_heap_site},
+	    {sonde_session_device_count(session), 1, add_device},
+	    {sonde_session_queue_count(session), 1, add_queue},
+	    {sonde_session_operation_count(session), 1, add_operation},
+	    {sonde_session_heap_remainder_count(session), 0, add_heap_leak},
+	    {sonde_session_snapshot_count(session), 0, add_snapshot},
+	    {sonde_session_lost_count(session), 0, add_lost},
+	    {sonde_session_histogram_count(session), 0, add_histogram},
 	};
 	size_t sites = sonde_session_site_count(session);
 	input->sites = calloc(sites + 1, sizeof *input->sites);
@@ -224,10 +201,7 @@ int sonde_merge_tables(struct sonde_merge_out *out, size_t index)
 	for (uint32_t id = 1; !rc && id <= sites; id++)
 		rc = add_site(out, index, id);
 	for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
-		for (uint32_t id = 1; !rc && id <= tables[k].count; id++)
-			rc = tables[k].by_id(out, input, id);
-	for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
-		for (size_t i = 0; !rc && i < lists[k].count; i++)
-			rc = lists[k].at(out, input, i);
+		for (uint32_t i = 0; !rc && i < tables[k].count; i++)
+			rc = tables[k].add(out, input, tables[k].first + i);
 	return rc ? rc : out->error;
 }

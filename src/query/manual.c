@@ -17,8 +17,7 @@ char *sonde_query_manual(void)
 		for (size_t k = 0; k < table->column_count; k++)
 			sonde_buf_printf(&text, "%s\t%s\n", table->columns[k].name, table->columns[k].meaning);
 	}
-	sonde_buf_append(&text, "", 1);
-	char *copy = sonde_buf_error(&text) ? NULL : strdup((const char *)text.data);
+	char *copy = strdup(sonde_buf_string(&text));
 	sonde_buf_fini(&text);
 	return copy;
 }

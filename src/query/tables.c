@@ -4,36 +4,22 @@
 #include "query/rows.h"
 #include "query/table.h"
 
-/* Accessors of session rows, by id or by index. */
-#define BY_ID(row)                                                                 \
-	static const void *row##_at(const struct sonde_session *session, size_t i) \
-	{                                                                          \
-		return sonde_session_##row(session, (uint32_t)i + 1);              \
+/* Accessors of session rows, by number from 0. */
+#define BY_ID(row, ...)                                                                                    \
+	__attribute__((unused)) static const void *row##_at(const struct sonde_session *session, size_t i) \
+	{                                                                                                  \
+		return sonde_session_##row(session, (uint32_t)i + 1);                                      \
 	}
-BY_ID(process)
-BY_ID(thread)
-BY_ID(site)
-BY_ID(module)
-BY_ID(function)
-BY_ID(node)
-BY_ID(object)
-BY_ID(series)
-BY_ID(heap)
-BY_ID(device)
-BY_ID(queue)
-BY_ID(operation)
-
-#define BY_INDEX(row)                                                              \
+#define BY_INDEX(row, ...)                                                         \
 	static const void *row##_at(const struct sonde_session *session, size_t i) \
 	{                                                                          \
 		return sonde_session_##row(session, i);                            \
 	}
-BY_INDEX(heap_remainder)
-BY_INDEX(snapshot)
-BY_INDEX(histogram)
-BY_INDEX(source)
-BY_INDEX(lost)
-BY_INDEX(cost)
+#define SONDE_ROWS_BY_ID BY_ID
+#define SONDE_ROWS BY_INDEX
+#include "session/tables.def"
+BY_ID(function)
+BY_ID(node)
 
 static size_t one(const struct sonde_session *session)
 {

@@ -54,11 +54,7 @@ void sonde_follow_say(const struct sonde_follow *follow, char *out, size_t out_b
 	sonde_json_put_uint(&json, "revision", atomic_load(&follow->revision));
 	sonde_json_put_uint(&json, "duration_ns", run->end_ns - run->start_ns);
 	sonde_json_put_uint(&json, "events", sonde_follow_events(follow));
-	sonde_json_key(&json, "ended");
-	if (*follow->ended)
-		sonde_json_text(&json, follow->ended);
-	else
-		sonde_json_null(&json);
+	sonde_json_put_text(&json, "ended", *follow->ended ? follow->ended : NULL);
 	sonde_json_end(&json);
 	fclose(stream);
 }

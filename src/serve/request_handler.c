@@ -241,7 +241,7 @@ static enum MHD_Result begin(struct request *request, const char *method)
 {
 	const char *sentence;
 	request->begun = 1;
-	sonde_header_timeouts_came(request->handler->timeouts, sonde_access_check_socket(request->connection));
+	sonde_header_timeouts_end(request->handler->timeouts, sonde_access_check_socket(request->connection));
 	const struct sonde_access_check_request requested = {request->connection, method, request->target};
 	unsigned status = sonde_access_check_refuse(&request->handler->access, &requested, &request->params, &sentence);
 	return status ? send_error(request->connection, status, sentence) : MHD_YES;
@@ -345,7 +345,7 @@ void sonde_request_handler_connection(void *context, struct MHD_Connection *conn
 		*mine = calloc(1, sizeof *place);
 		return;
 	}
-	sonde_header_timeouts_gone(handler->timeouts, fd);
+	sonde_header_timeouts_end(handler->timeouts, fd);
 	if (place)
 		request_free(*place);
 	free(place);

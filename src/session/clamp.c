@@ -33,27 +33,13 @@ static void clamp(uint32_t *id, size_t count)
 
 #define CLAMP_FIELD(row, at, type, name, dims, reference, ...) CLAMP_##reference(row, name)
 
-/* Clamps all rows of a table; they are built from records NAME. */
-#define CLAMP_TABLE(table, struct_row, NAME)                         \
-	for (size_t i = 0; i < session->table.count; i++) {          \
-		struct_row *row = sonde_rows_at(&session->table, i); \
-		SONDE_##NAME##_FIELDS(CLAMP_FIELD, row)              \
-	}
-
 void sonde_session_clamp(struct sonde_session *session)
 {
-	CLAMP_TABLE(processes, struct sonde_process, PROCESS)
-	CLAMP_TABLE(threads, struct sonde_thread, THREAD)
-	CLAMP_TABLE(modules, struct sonde_module, MODULE)
-	CLAMP_TABLE(lost, struct sonde_lost, LOST)
-	CLAMP_TABLE(histograms, struct sonde_histogram, HISTOGRAM)
-	CLAMP_TABLE(heaps, struct sonde_heap, HEAP)
-	CLAMP_TABLE(heap_sites, struct sonde_heap_site, HEAP_SITE)
-	CLAMP_TABLE(heap_rests, struct sonde_heap_remainder, HEAP_LEAK)
-	CLAMP_TABLE(snapshots, struct sonde_snapshot, SNAPSHOT)
-	CLAMP_TABLE(objects, struct sonde_object, OBJECT)
-	CLAMP_TABLE(series, struct sonde_series, SERIES)
-	CLAMP_TABLE(devices, struct sonde_device, DEVICE)
-	CLAMP_TABLE(queues, struct sonde_queue, QUEUE)
-	CLAMP_TABLE(operations, struct sonde_operation, OPERATION)
+#define SONDE_ROWS(name, rows, row_struct, NAME)                           \
+	for (size_t i = 0; i < session->rows.count; i++) {                 \
+		struct row_struct *row = sonde_rows_at(&session->rows, i); \
+		(void)row; /* rows of sources refer to nothing */          \
+		SONDE_##NAME##_FIELDS(CLAMP_FIELD, row)                    \
+	}
+#include "session/tables.def"
 }

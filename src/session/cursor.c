@@ -299,6 +299,20 @@ int sonde_cursor_next(struct sonde_cursor *cursor, const struct sonde_batch **ou
 	return next_unfinished(cursor);
 }
 
+int sonde_session_batches(struct sonde_session *session, uint32_t types,
+			  int (*take)(void *context, const struct sonde_batch *batch), void *context)
+{
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	int got, rc = sonde_cursor_open(&cursor, session, types);
+	if (rc)
+		return rc;
+	while (!rc && (got = sonde_cursor_next(cursor, &batch)))
+		rc = got > 0 ? take(context, batch) : got == -ENOMEM || got == -EIO ? got : 0;
+	sonde_cursor_close(cursor);
+	return rc;
+}
+
 int sonde_cursor_zones(struct sonde_cursor *cursor, size_t chunk, const struct sonde_batch **out)
 {
 	const struct sonde_index_entry *entry = sonde_reader_entry(cursor->session->reader, chunk);

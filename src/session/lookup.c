@@ -6,7 +6,6 @@
  */
 #include "session/lookup.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +14,7 @@
 #include "session/stacks.h"
 #include "session/state.h"
 #include "symbol/symbol.h"
+#include "util/file.h"
 
 struct wanted {
 	uint32_t module;
@@ -34,12 +34,8 @@ static int by_module_address(const void *a, const void *b)
 static int is_same_boot(const struct sonde_session *session)
 {
 	const char *recorded = sonde_session_info(session, "host.boot_id");
-	char here[64] = "";
-	FILE *file = recorded ? fopen("/proc/sys/kernel/random/boot_id", "re") : NULL;
-	if (file) {
-		if (!fgets(here, sizeof here, file))
-			*here = 0;
-		fclose(file);
+	char here[64];
+	if (recorded && sonde_file_read(here, sizeof here, "/proc/sys/kernel/random/boot_id")) {
 		here[strcspn(here, "\n")] = 0;
 		return strcmp(recorded, here) == 0;
 	}

@@ -31,12 +31,9 @@ struct kind {
 	int (*add)(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b);
 };
 
-static const char *text(const struct sonde_session *session, uint32_t id)
-{
-	return sonde_session_string(session, id);
-}
-
-int sonde_meta_row(void **out, struct sonde_session *session, struct sonde_rows *rows, uint32_t id, const void *blank)
+/* Finds the row of `id`. If it is new, creates it and all rows before it as copies of `blank`. 0, -EBADMSG for an
+ * impossible id, or -ENOMEM. */
+static int row_of(void **out, struct sonde_session *session, struct sonde_rows *rows, uint32_t id, const void *blank)
 {
 	if (!id || id > session->id_max)
 		return -EBADMSG;
@@ -62,95 +59,108 @@ static int add_string(struct sonde_session *session, const union record *record,
 	return 0;
 }
 
-static int add_info(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
-{
-	(void)more, (void)more_b;
-	struct sonde_session_info row = {text(session, record->info.key), text(session, record->info.value)};
-	return sonde_rows_add(&session->infos, &row) ? 0 : -ENOMEM;
-}
+/* --- rows filled field by field ---------------------------------------------------------------------------------- */
 
-static int process_row(struct sonde_process **out, struct sonde_session *session, uint32_t id)
-{
-	static const struct sonde_process blank = {.name = "", .command = "", .status = -1};
-	void *row = NULL;
-	int rc = sonde_meta_row(&row, session, &session->processes, id, &blank);
-	*out = row;
-	return rc;
-}
+/* Copies a field of a record to the row, which has it by the same name; ids of texts become the texts. */
+#define FILL(R, at, type, name, dims, reference, ...) FILL_##reference(name)
+#define FILL_NONE(name)                                                                                      \
+	_Static_assert(sizeof row->name == sizeof from->name, "a row's " #name " is as wide as a record's"); \
+	memcpy(&row->name, &from->name, sizeof row->name);
+#define FILL_RESERVED(name)
+#define FILL_STRING(name) row->name = sonde_session_string(session, from->name);
+#define FILL_TIME(name) row->name = from->name;
+#define FILL_PROCESS(name) row->name = from->name;
+#define FILL_THREAD(name) row->name = from->name;
+#define FILL_SITE(name) row->name = from->name;
+#define FILL_NODE(name) row->name = from->name;
+#define FILL_HEAP(name) row->name = from->name;
+#define FILL_HEAP_SITE(name) row->name = from->name;
+#define FILL_SERIES(name) row->name = from->name;
+#define FILL_OBJECT(name) row->name = from->name;
+#define FILL_DEVICE(name) row->name = from->name;
+#define FILL_QUEUE(name) row->name = from->name;
+#define FILL_OPERATION(name) row->name = from->name;
 
+/* A record that updates the row of its id; the rest: a blank row. */
+#define FILL_BY_ID(record_name, NAME, rows, type, ...)                                                            \
+	static int fill_##record_name(struct sonde_session *session, const struct sonde_meta_##record_name *from) \
+	{                                                                                                         \
+		static const struct type blank = {__VA_ARGS__};                                                   \
+		void *at = NULL;                                                                                  \
+		int rc = row_of(&at, session, &session->rows, from->id, &blank);                                  \
+		struct type *row = at;                                                                            \
+		if (rc)                                                                                           \
+			return rc;                                                                                \
+		SONDE_##NAME##_FIELDS(FILL, ) return 0;                                                           \
+	}
+
+/* A record that appends a row. */
+#define FILL_NEXT(record_name, NAME, rows, type)                                                                  \
+	static int fill_##record_name(struct sonde_session *session, const struct sonde_meta_##record_name *from) \
+	{                                                                                                         \
+		struct type next = {0}, *row = &next;                                                             \
+		SONDE_##NAME##_FIELDS(FILL, ) return sonde_rows_add(&session->rows, row) ? 0 : -ENOMEM;           \
+	}
+
+#define BLANK_PROCESS .name = "", .command = "", .status = -1
+FILL_BY_ID(process, PROCESS, processes, sonde_process, BLANK_PROCESS)
+FILL_BY_ID(process_end, PROCESS_END, processes, sonde_process, BLANK_PROCESS)
+FILL_BY_ID(thread, THREAD, threads, sonde_thread, .name = "")
+FILL_BY_ID(thread_end, THREAD_END, threads, sonde_thread, .name = "")
+FILL_BY_ID(site, SITE, sites, sonde_site, .name = "", .function = "", .file = "", .unit = "")
+FILL_BY_ID(heap, HEAP, heaps, sonde_heap, .name = "")
+FILL_BY_ID(heap_site, HEAP_SITE, heap_sites, sonde_heap_site, .id = 0)
+FILL_BY_ID(series, SERIES, series, sonde_series, .name = "", .unit = "", .object = "")
+FILL_BY_ID(object, OBJECT, objects, sonde_object, .name = "")
+FILL_BY_ID(device, DEVICE, devices, sonde_device, .api = "", .name = "", .uuid = "", .driver = "")
+FILL_BY_ID(queue, QUEUE, queues, sonde_queue, .name = "")
+FILL_BY_ID(operation, OPERATION, operations, sonde_operation, .name = "")
+FILL_NEXT(info, INFO, infos, sonde_session_info)
+FILL_NEXT(lost, LOST, lost, sonde_lost)
+FILL_NEXT(cost, COST, costs, sonde_cost)
+FILL_NEXT(snapshot, SNAPSHOT, snapshots, sonde_snapshot)
+FILL_NEXT(heap_leak, HEAP_LEAK, heap_rests, sonde_heap_remainder)
+
+#define ADD(record_name)                                                                                             \
+	static int add_##record_name(struct sonde_session *session, const union record *record, const uint8_t *more, \
+				     size_t more_b)                                                                  \
+	{                                                                                                            \
+		(void)more, (void)more_b;                                                                            \
+		return fill_##record_name(session, &record->record_name);                                            \
+	}
+ADD(info)
+ADD(process_end)
+ADD(thread)
+ADD(thread_end)
+ADD(site)
+ADD(lost)
+ADD(cost)
+ADD(heap)
+ADD(heap_site)
+ADD(heap_leak)
+ADD(snapshot)
+ADD(series)
+ADD(object)
+ADD(device)
+ADD(queue)
+
+/* --- rows that need more ------------------------------------------------------------------------------------------ */
+
+/* Parents come first, so there are no cycles. */
 static int add_process(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
 {
 	(void)more, (void)more_b;
-	const struct sonde_meta_process *from = &record->process;
-	struct sonde_process *row;
-	int rc = process_row(&row, session, from->id);
-	if (rc)
-		return rc;
-	row->pid = from->pid;
-	row->parent = from->parent < from->id ? from->parent : 0; /* parents come first, so there are no cycles */
-	row->name = text(session, from->name);
-	row->command = text(session, from->command);
-	row->start_ns = from->start_ns;
-	return 0;
+	struct sonde_meta_process process = record->process;
+	process.parent = process.parent < process.id ? process.parent : 0;
+	return fill_process(session, &process);
 }
 
-static int add_process_end(struct sonde_session *session, const union record *record, const uint8_t *more,
-			   size_t more_b)
+static int add_operation(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
 {
 	(void)more, (void)more_b;
-	const struct sonde_meta_process_end *from = &record->process_end;
-	struct sonde_process *row;
-	int rc = process_row(&row, session, from->id);
-	if (rc)
-		return rc;
-	row->end_ns = from->time_ns;
-	row->status = from->status;
-	row->user_ns = from->user_ns;
-	row->system_ns = from->system_ns;
-	row->peak_rss_b = from->peak_rss_b;
-	row->minor_faults = from->minor_faults;
-	row->major_faults = from->major_faults;
-	row->voluntary_switches = from->voluntary_switches;
-	row->involuntary_switches = from->involuntary_switches;
-	row->read_b = from->read_b;
-	row->written_b = from->written_b;
-	return 0;
-}
-
-static int thread_row(struct sonde_thread **out, struct sonde_session *session, uint32_t id)
-{
-	static const struct sonde_thread blank = {.name = ""};
-	void *row = NULL;
-	int rc = sonde_meta_row(&row, session, &session->threads, id, &blank);
-	*out = row;
-	return rc;
-}
-
-static int add_thread(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
-{
-	(void)more, (void)more_b;
-	const struct sonde_meta_thread *from = &record->thread;
-	struct sonde_thread *row;
-	int rc = thread_row(&row, session, from->id);
-	if (rc)
-		return rc;
-	row->process = from->process <= session->id_max ? from->process : 0;
-	row->tid = from->tid;
-	row->name = text(session, from->name);
-	row->start_ns = from->start_ns;
-	return 0;
-}
-
-static int add_thread_end(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
-{
-	(void)more, (void)more_b;
-	struct sonde_thread *row;
-	int rc = thread_row(&row, session, record->thread_end.id);
-	if (rc)
-		return rc;
-	row->end_ns = record->thread_end.time_ns;
-	row->cpu_ns = record->thread_end.cpu_ns;
-	return 0;
+	struct sonde_meta_operation operation = record->operation;
+	operation.kind = sonde_activity_row(operation.kind)->name ? operation.kind : 0;
+	return fill_operation(session, &operation);
 }
 
 static const char *hex(struct sonde_session *session, const uint8_t *bytes, size_t count)
@@ -180,7 +190,7 @@ static int add_module(struct sonde_session *session, const union record *record,
 	};
 	const struct sonde_meta_module *from = &record->module;
 	void *at = NULL;
-	int rc = sonde_meta_row(&at, session, &session->modules, from->id, &blank);
+	int rc = row_of(&at, session, &session->modules, from->id, &blank);
 	if (rc)
 		return rc;
 	struct sonde_session_module *module = at;
@@ -189,34 +199,12 @@ static int add_module(struct sonde_session *session, const union record *record,
 	memcpy(module->build_id, from->build_id, build_id_b);
 	module->row.flags = from->flags;
 	module->row.process = from->process;
-	module->row.path = text(session, from->path);
+	module->row.path = sonde_session_string(session, from->path);
 	module->row.name = module_name(module->row.path, from->flags);
 	const char *build_id = hex(session, from->build_id, build_id_b);
 	if (!build_id)
 		return -ENOMEM;
 	module->row.build_id = build_id;
-	return 0;
-}
-
-static int add_site(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
-{
-	(void)more, (void)more_b;
-	static const struct sonde_site blank = {.name = "", .function = "", .file = "", .unit = ""};
-	const struct sonde_meta_site *from = &record->site;
-	void *at = NULL;
-	int rc = sonde_meta_row(&at, session, &session->sites, from->id, &blank);
-	if (rc)
-		return rc;
-	*(struct sonde_site *)at = (struct sonde_site){
-	    .id = from->id,
-	    .kind = from->kind,
-	    .line = from->line,
-	    .color = from->color,
-	    .name = text(session, from->name),
-	    .function = text(session, from->function),
-	    .file = text(session, from->file),
-	    .unit = text(session, from->unit),
-	};
 	return 0;
 }
 
@@ -232,47 +220,18 @@ static int add_source(struct sonde_session *session, const union record *record,
 {
 	(void)more, (void)more_b;
 	const struct sonde_meta_source *from = &record->source;
-	struct sonde_source_row row = {
-	    .name = text(session, from->name),
-	    .method = text(session, from->method),
-	    .detail = text(session, from->detail),
-	    .state = from->state,
-	    .rate_hz = from->rate_hz,
-	    .effective_hz = from->effective_hz,
-	};
+	struct sonde_source_row next = {0}, *row = &next;
+	SONDE_SOURCE_FIELDS(FILL, )
 	for (size_t i = 0; i < session->sources.count; i++) {
 		struct sonde_source_row *old = sonde_rows_at(&session->sources, i);
-		if (strcmp(old->name, row.name) == 0) {
-			*old = row;
+		if (strcmp(old->name, row->name) == 0) {
+			*old = *row;
 			return 0;
 		}
 	}
 	if (session->sources.count == SOURCES_MAX)
 		return -EBADMSG;
-	return sonde_rows_add(&session->sources, &row) ? 0 : -ENOMEM;
-}
-
-static int add_lost(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
-{
-	(void)more, (void)more_b;
-	const struct sonde_meta_lost *from = &record->lost;
-	struct sonde_lost row = {
-	    .source = text(session, from->source),
-	    .cause = text(session, from->cause),
-	    .process = from->process,
-	    .thread = from->thread,
-	    .count = from->count,
-	    .from_ns = from->from_ns,
-	    .to_ns = from->to_ns,
-	};
-	return sonde_rows_add(&session->lost, &row) ? 0 : -ENOMEM;
-}
-
-static int add_cost(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
-{
-	(void)more, (void)more_b;
-	struct sonde_cost row = {text(session, record->cost.what), record->cost.value};
-	return sonde_rows_add(&session->costs, &row) ? 0 : -ENOMEM;
+	return sonde_rows_add(&session->sources, row) ? 0 : -ENOMEM;
 }
 
 static int add_close(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
@@ -319,93 +278,6 @@ static int add_histogram(struct sonde_session *session, const union record *reco
 	};
 	return sonde_rows_add(&session->histograms, &row) ? 0 : -ENOMEM;
 }
-
-static int add_heap(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
-{
-	(void)more, (void)more_b;
-	static const struct sonde_heap blank = {.name = ""};
-	const struct sonde_meta_heap *from = &record->heap;
-	void *row = NULL;
-	int rc = sonde_meta_row(&row, session, &session->heaps, from->id, &blank);
-	if (!rc)
-		*(struct sonde_heap *)row =
-		    (struct sonde_heap){from->id, from->process, from->kind, text(session, from->name)};
-	return rc;
-}
-
-static int add_snapshot(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
-{
-	(void)more, (void)more_b;
-	const struct sonde_meta_snapshot *from = &record->snapshot;
-	struct sonde_snapshot row = {from->process, from->reason, text(session, from->label),
-				     from->time_ns, from->rss_b,  from->pss_b};
-	return sonde_rows_add(&session->snapshots, &row) ? 0 : -ENOMEM;
-}
-
-static int add_heap_site(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
-{
-	(void)more, (void)more_b;
-	static const struct sonde_heap_site blank;
-	const struct sonde_meta_heap_site *from = &record->heap_site;
-	void *row = NULL;
-	int rc = sonde_meta_row(&row, session, &session->heap_sites, from->id, &blank);
-	if (!rc)
-		*(struct sonde_heap_site *)row =
-		    (struct sonde_heap_site){from->id, from->heap, from->thread, from->stack, from->status};
-	return rc;
-}
-
-static int add_heap_leak(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
-{
-	(void)more, (void)more_b;
-	const struct sonde_meta_heap_leak *from = &record->heap_leak;
-	struct sonde_heap_remainder row = {
-	    from->site, from->kind, from->blocks, from->size_b, text(session, from->detail), from->variance};
-	return sonde_rows_add(&session->heap_rests, &row) ? 0 : -ENOMEM;
-}
-
-static int add_series(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
-{
-	(void)more, (void)more_b;
-	static const struct sonde_series blank = {.name = "", .unit = "", .object = ""};
-	const struct sonde_meta_series *from = &record->series;
-	void *row = NULL;
-	int rc = sonde_meta_row(&row, session, &session->series, from->id, &blank);
-	if (!rc)
-		*(struct sonde_series *)row = (struct sonde_series){.id = from->id,
-								    .kind = from->kind,
-								    .process = from->process,
-								    .thread = from->thread,
-								    .name = text(session, from->name),
-								    .unit = text(session, from->unit),
-								    .object = text(session, from->object)};
-	return rc;
-}
-
-static int add_object(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
-{
-	(void)more, (void)more_b;
-	static const struct sonde_object blank = {.name = ""};
-	const struct sonde_meta_object *from = &record->object;
-	void *row = NULL;
-	int rc = sonde_meta_row(&row, session, &session->objects, from->id, &blank);
-	if (!rc)
-		*(struct sonde_object *)row = (struct sonde_object){from->id, from->process, from->kind,
-								    text(session, from->name), from->address};
-	return rc;
-}
-
-#define ADD_OF_DEVICES(what)                                                                                  \
-	static int add_##what(struct sonde_session *session, const union record *record, const uint8_t *more, \
-			      size_t more_b)                                                                  \
-	{                                                                                                     \
-		(void)more, (void)more_b;                                                                     \
-		return sonde_meta_add_##what(session, &record->what);                                         \
-	}
-
-ADD_OF_DEVICES(device)
-ADD_OF_DEVICES(queue)
-ADD_OF_DEVICES(operation)
 
 /* Only the first record, from the start of the recording, counts. */
 static int add_clock(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)

@@ -163,25 +163,11 @@ static int settle(struct sonde_session *session)
 
 static void init_rows(struct sonde_session *session)
 {
-	session->strings.row_b = sizeof(const char *);
-	session->processes.row_b = sizeof(struct sonde_process);
-	session->threads.row_b = sizeof(struct sonde_thread);
+#define SONDE_ROWS(name, rows, row, ...) session->rows.row_b = sizeof(struct row);
+#include "session/tables.def"
 	session->modules.row_b = sizeof(struct sonde_session_module);
-	session->sites.row_b = sizeof(struct sonde_site);
+	session->strings.row_b = sizeof(const char *);
 	session->infos.row_b = sizeof(struct sonde_session_info);
-	session->sources.row_b = sizeof(struct sonde_source_row);
-	session->lost.row_b = sizeof(struct sonde_lost);
-	session->costs.row_b = sizeof(struct sonde_cost);
-	session->histograms.row_b = sizeof(struct sonde_histogram);
-	session->heaps.row_b = sizeof(struct sonde_heap);
-	session->snapshots.row_b = sizeof(struct sonde_snapshot);
-	session->heap_sites.row_b = sizeof(struct sonde_heap_site);
-	session->series.row_b = sizeof(struct sonde_series);
-	session->objects.row_b = sizeof(struct sonde_object);
-	session->devices.row_b = sizeof(struct sonde_device);
-	session->queues.row_b = sizeof(struct sonde_queue);
-	session->operations.row_b = sizeof(struct sonde_operation);
-	session->heap_rests.row_b = sizeof(struct sonde_heap_remainder);
 	session->parts.row_b = sizeof(struct sonde_part);
 	sonde_session_stacks_init(&session->stacks);
 }
@@ -222,18 +208,15 @@ void sonde_session_close(struct sonde_session *session)
 {
 	if (!session)
 		return;
-	struct sonde_rows *all[] = {
-	    &session->strings,    &session->processes,  &session->threads, &session->modules,   &session->sites,
-	    &session->infos,      &session->sources,    &session->lost,    &session->costs,     &session->histograms,
-	    &session->heap_sites, &session->heap_rests, &session->heaps,   &session->snapshots, &session->series,
-	    &session->objects,    &session->parts,      &session->devices, &session->queues,    &session->operations,
-	};
 	for (unsigned keeper = 0; keeper < SONDE_KEPT_COUNT; keeper++)
 		forget(session, (enum sonde_session_keeper)keeper);
 	sonde_lookup_fini(session);
 	sonde_heap_sums_free(&session->heap_sums);
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		sonde_rows_fini(all[i]);
+#define SONDE_ROWS(name, rows, ...) sonde_rows_fini(&session->rows);
+#include "session/tables.def"
+	sonde_rows_fini(&session->strings);
+	sonde_rows_fini(&session->infos);
+	sonde_rows_fini(&session->parts);
 	sonde_session_stacks_fini(&session->stacks);
 	sonde_arena_fini(&session->arena);
 	sonde_reader_close(session->reader);
@@ -305,60 +288,36 @@ const char *sonde_session_string(const struct sonde_session *session, uint32_t i
 		return session->rows.count;                                      \
 	}
 
-#define GET_BY_ID(name, rows)                                                                             \
-	const struct sonde_##name *sonde_session_##name(const struct sonde_session *session, uint32_t id) \
-	{                                                                                                 \
-		return id ? sonde_rows_at(&session->rows, id - 1) : NULL;                                 \
+#define SONDE_ROWS_BY_ID(name, rows, row, ...)                                                   \
+	COUNT(name, rows)                                                                        \
+	const struct row *sonde_session_##name(const struct sonde_session *session, uint32_t id) \
+	{                                                                                        \
+		return id ? sonde_rows_at(&session->rows, id - 1) : NULL;                        \
 	}
 
-#define GET_AT(name, type, rows)                                                               \
-	const struct type *sonde_session_##name(const struct sonde_session *session, size_t i) \
-	{                                                                                      \
-		return sonde_rows_at(&session->rows, i);                                       \
+#define SONDE_ROWS(name, rows, row, ...)                                                      \
+	COUNT(name, rows)                                                                     \
+	const struct row *sonde_session_##name(const struct sonde_session *session, size_t i) \
+	{                                                                                     \
+		return sonde_rows_at(&session->rows, i);                                      \
 	}
+
+#include "session/tables.def"
 
 COUNT(info, infos)
-COUNT(process, processes)
-COUNT(thread, threads)
-COUNT(module, modules)
-COUNT(site, sites)
-COUNT(source, sources)
-COUNT(lost, lost)
-COUNT(cost, costs)
-COUNT(histogram, histograms)
-COUNT(heap, heaps)
-COUNT(snapshot, snapshots)
-COUNT(series, series)
-COUNT(object, objects)
-COUNT(device, devices)
-COUNT(queue, queues)
-COUNT(operation, operations)
-COUNT(heap_site, heap_sites)
-COUNT(heap_remainder, heap_rests)
 COUNT(node, stacks.nodes)
 COUNT(frame, stacks.frames)
 COUNT(function, stacks.functions)
 
-GET_BY_ID(process, processes)
-GET_BY_ID(thread, threads)
-GET_BY_ID(module, modules)
-GET_BY_ID(site, sites)
-GET_BY_ID(heap, heaps)
-GET_BY_ID(series, series)
-GET_BY_ID(object, objects)
-GET_BY_ID(device, devices)
-GET_BY_ID(queue, queues)
-GET_BY_ID(operation, operations)
-GET_BY_ID(heap_site, heap_sites)
-GET_BY_ID(node, stacks.nodes)
-GET_BY_ID(function, stacks.functions)
+const struct sonde_node *sonde_session_node(const struct sonde_session *session, uint32_t id)
+{
+	return id ? sonde_rows_at(&session->stacks.nodes, id - 1) : NULL;
+}
 
-GET_AT(source, sonde_source_row, sources)
-GET_AT(lost, sonde_lost, lost)
-GET_AT(cost, sonde_cost, costs)
-GET_AT(histogram, sonde_histogram, histograms)
-GET_AT(snapshot, sonde_snapshot, snapshots)
-GET_AT(heap_remainder, sonde_heap_remainder, heap_rests)
+const struct sonde_function *sonde_session_function(const struct sonde_session *session, uint32_t id)
+{
+	return id ? sonde_rows_at(&session->stacks.functions, id - 1) : NULL;
+}
 
 const struct sonde_frame *sonde_session_frame(const struct sonde_session *session, uint32_t index)
 {

@@ -15,27 +15,20 @@
 static void set(struct sonde_part *part, const char *what, const char *value)
 {
 	uint64_t number = strtoull(value, NULL, 10);
-	const struct {
-		const char *what;
-		uint64_t *to;
-	} times[] = {{"start_ns", &part->start_ns}, {"end_ns", &part->end_ns}};
-	const struct {
-		const char *what;
-		uint32_t *to;
-	} ids[] = {{"first_process", &part->first_process}, {"last_process", &part->last_process}};
-	const struct {
-		const char *what;
-		const char **to;
-	} texts[] = {{"name", &part->name}, {"machine", &part->machine}, {"note", &part->note}};
-	for (size_t i = 0; i < 2; i++)
-		if (!strcmp(what, times[i].what))
-			*times[i].to = number;
-	for (size_t i = 0; i < 2; i++)
-		if (!strcmp(what, ids[i].what))
-			*ids[i].to = (uint32_t)number;
-	for (size_t i = 0; i < 3; i++)
-		if (!strcmp(what, texts[i].what))
-			*texts[i].to = value;
+	if (!strcmp(what, "name"))
+		part->name = value;
+	if (!strcmp(what, "machine"))
+		part->machine = value;
+	if (!strcmp(what, "note"))
+		part->note = value;
+	if (!strcmp(what, "start_ns"))
+		part->start_ns = number;
+	if (!strcmp(what, "end_ns"))
+		part->end_ns = number;
+	if (!strcmp(what, "first_process"))
+		part->first_process = (uint32_t)number;
+	if (!strcmp(what, "last_process"))
+		part->last_process = (uint32_t)number;
 	if (!strcmp(what, "closed"))
 		part->closed = number != 0;
 	part->attached |= !strcmp(what, "run.attached_pid");

@@ -267,47 +267,19 @@ struct sonde_heap_remainder {
 	double variance;    /* of size_b in B² if it is an estimate */
 };
 
-size_t sonde_session_process_count(const struct sonde_session *session);
-size_t sonde_session_thread_count(const struct sonde_session *session);
-size_t sonde_session_module_count(const struct sonde_session *session);
-size_t sonde_session_site_count(const struct sonde_session *session);
-size_t sonde_session_source_count(const struct sonde_session *session);
-size_t sonde_session_lost_count(const struct sonde_session *session);
-size_t sonde_session_cost_count(const struct sonde_session *session);
-size_t sonde_session_histogram_count(const struct sonde_session *session);
-size_t sonde_session_heap_count(const struct sonde_session *session);
-size_t sonde_session_snapshot_count(const struct sonde_session *session);
-size_t sonde_session_series_count(const struct sonde_session *session);
-size_t sonde_session_object_count(const struct sonde_session *session);
-size_t sonde_session_device_count(const struct sonde_session *session);
-size_t sonde_session_queue_count(const struct sonde_session *session);
-size_t sonde_session_operation_count(const struct sonde_session *session);
-size_t sonde_session_heap_site_count(const struct sonde_session *session);
-size_t sonde_session_heap_remainder_count(const struct sonde_session *session);
-size_t sonde_session_node_count(const struct sonde_session *session);
+/* sonde_session_process(session, id), with ids from 1 to sonde_session_process_count(session), and so on. */
+#define SONDE_ROWS_BY_ID(name, rows, row, ...)                                                    \
+	const struct row *sonde_session_##name(const struct sonde_session *session, uint32_t id); \
+	size_t sonde_session_##name##_count(const struct sonde_session *session);
+/* sonde_session_lost(session, i), by index: 0 … count − 1. */
+#define SONDE_ROWS(name, rows, row, ...)                                                       \
+	const struct row *sonde_session_##name(const struct sonde_session *session, size_t i); \
+	size_t sonde_session_##name##_count(const struct sonde_session *session);
+#include "session/tables.def"
 
-/* By id: 1 … count. */
-const struct sonde_process *sonde_session_process(const struct sonde_session *session, uint32_t id);
-const struct sonde_thread *sonde_session_thread(const struct sonde_session *session, uint32_t id);
-const struct sonde_module *sonde_session_module(const struct sonde_session *session, uint32_t id);
-const struct sonde_site *sonde_session_site(const struct sonde_session *session, uint32_t id);
-const struct sonde_heap *sonde_session_heap(const struct sonde_session *session, uint32_t id);
-const struct sonde_series *sonde_session_series(const struct sonde_session *session, uint32_t id);
-const struct sonde_object *sonde_session_object(const struct sonde_session *session, uint32_t id);
-const struct sonde_device *sonde_session_device(const struct sonde_session *session, uint32_t id);
-const struct sonde_queue *sonde_session_queue(const struct sonde_session *session, uint32_t id);
-const struct sonde_operation *sonde_session_operation(const struct sonde_session *session, uint32_t id);
-const struct sonde_heap_site *sonde_session_heap_site(const struct sonde_session *session, uint32_t id);
-/* By index: 0 … count − 1. */
-const struct sonde_snapshot *sonde_session_snapshot(const struct sonde_session *session, size_t i);
-const struct sonde_heap_remainder *sonde_session_heap_remainder(const struct sonde_session *session, size_t i);
-const struct sonde_source_row *sonde_session_source(const struct sonde_session *session, size_t i);
 /* NULL: there is no source of this name. */
 const struct sonde_source_row *sonde_session_source_named(const struct sonde_session *session, const char *name);
-const struct sonde_lost *sonde_session_lost(const struct sonde_session *session, size_t i);
 uint64_t sonde_session_lost_of(const struct sonde_session *session, const char *source); /* of all causes together */
-const struct sonde_cost *sonde_session_cost(const struct sonde_session *session, size_t i);
-const struct sonde_histogram *sonde_session_histogram(const struct sonde_session *session, size_t i);
 
 /* --- stacks, frames, functions ----------------------------------------------------------------------------------
  *  A stack is a node of the trie; `parent` leads towards the root. The frame of a node is one machine address. It
@@ -341,6 +313,7 @@ struct sonde_frame {
 	const struct sonde_location *locations;
 };
 
+size_t sonde_session_node_count(const struct sonde_session *session);
 const struct sonde_node *sonde_session_node(const struct sonde_session *session, uint32_t id);
 const struct sonde_frame *sonde_session_frame(const struct sonde_session *session, uint32_t index);
 size_t sonde_session_frame_count(const struct sonde_session *session);
@@ -417,6 +390,11 @@ int sonde_cursor_want(struct sonde_cursor *cursor, const struct sonde_cursor_wan
 
 /* Returns 1 and a batch, 0 at the end, or a negative errno if a chunk cannot be decoded (call again to skip it). */
 int sonde_cursor_next(struct sonde_cursor *cursor, const struct sonde_batch **out);
+
+/* Calls `take` for each batch of these types until it returns a nonzero value, which is then the result. Chunks that
+ * cannot be decoded are skipped. -ENOMEM, -EIO. */
+int sonde_session_batches(struct sonde_session *session, uint32_t types,
+			  int (*take)(void *context, const struct sonde_batch *batch), void *context);
 
 /* Decodes the ZONES chunk of this number (from sonde_session_zone_chunks()): 1 and a batch as above, or a negative
  * errno. The cursor must be open for zones; do not call sonde_cursor_next() on it afterwards. */

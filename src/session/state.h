@@ -14,7 +14,7 @@
 struct sonde_symbols;
 
 struct sonde_session_module {
-	struct sonde_module row; /* must be first: every table by id starts its rows with the public struct */
+	struct sonde_module row; /* must be first: every table starts its rows with the public struct */
 	uint8_t build_id_b;
 	uint8_t build_id[23];
 	struct sonde_symbols *symbols; /* opened on first use; NULL before, or if there are none */
@@ -33,26 +33,11 @@ struct sonde_session {
 	size_t chunks_done;       /* META and STACKS chunks before this index are loaded */
 	size_t histogram_max;
 
-	struct sonde_rows strings;    /* const char *, by id */
-	struct sonde_rows processes;  /* struct sonde_process, by id */
-	struct sonde_rows threads;    /* struct sonde_thread, by id */
-	struct sonde_rows modules;    /* struct sonde_session_module, by id */
-	struct sonde_rows sites;      /* struct sonde_site, by id */
-	struct sonde_rows infos;      /* struct sonde_session_info */
-	struct sonde_rows sources;    /* struct sonde_source_row */
-	struct sonde_rows lost;       /* struct sonde_lost */
-	struct sonde_rows costs;      /* struct sonde_cost */
-	struct sonde_rows histograms; /* struct sonde_histogram */
-	struct sonde_rows heaps;      /* struct sonde_heap, by id */
-	struct sonde_rows snapshots;  /* struct sonde_snapshot */
-	struct sonde_rows heap_sites; /* struct sonde_heap_site, by id */
-	struct sonde_rows series;     /* struct sonde_series, by id */
-	struct sonde_rows objects;    /* struct sonde_object, by id */
-	struct sonde_rows devices;    /* struct sonde_device, by id */
-	struct sonde_rows queues;     /* struct sonde_queue, by id */
-	struct sonde_rows operations; /* struct sonde_operation, by id */
-	struct sonde_rows heap_rests; /* struct sonde_heap_remainder */
-	struct sonde_rows parts;      /* struct sonde_part, by process; empty if not merged */
+#define SONDE_ROWS(name, rows, ...) struct sonde_rows rows;
+#include "session/tables.def"
+	struct sonde_rows strings; /* const char *, by id */
+	struct sonde_rows infos;   /* struct sonde_session_info */
+	struct sonde_rows parts;   /* struct sonde_part, by process; empty if not merged */
 	struct sonde_part whole;
 	struct sonde_stacks stacks;
 

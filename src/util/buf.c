@@ -90,6 +90,11 @@ int sonde_buf_printf(struct sonde_buf *buf, const char *format, ...)
 	return 0;
 }
 
+const char *sonde_buf_string(struct sonde_buf *buf)
+{
+	return sonde_buf_append(buf, "", 1) ? "" : (const char *)buf->data;
+}
+
 int sonde_buf_varint(struct sonde_buf *buf, uint64_t value)
 {
 	uint8_t bytes[SONDE_VARINT_MAX_B];

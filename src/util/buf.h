@@ -29,6 +29,9 @@ int sonde_buf_text(struct sonde_buf *buf, const char *text);
 int sonde_buf_printf(struct sonde_buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int sonde_buf_varint(struct sonde_buf *buf, uint64_t value);
 
+/* Appends a NUL and returns the text, valid until the buffer changes; "" after an error. */
+const char *sonde_buf_string(struct sonde_buf *buf);
+
 static inline int sonde_buf_error(const struct sonde_buf *buf)
 {
 	return buf->error;

@@ -187,6 +187,18 @@ void sonde_json_null(struct sonde_json *json)
 	sonde_json_raw(json, "null");
 }
 
+void sonde_json_put_object(struct sonde_json *json, const char *key)
+{
+	sonde_json_key(json, key);
+	sonde_json_object(json);
+}
+
+void sonde_json_put_array(struct sonde_json *json, const char *key)
+{
+	sonde_json_key(json, key);
+	sonde_json_array(json);
+}
+
 void sonde_json_put_text(struct sonde_json *json, const char *key, const char *text)
 {
 	sonde_json_key(json, key);
@@ -199,8 +211,23 @@ void sonde_json_put_uint(struct sonde_json *json, const char *key, uint64_t valu
 	sonde_json_uint(json, value);
 }
 
+void sonde_json_put_known(struct sonde_json *json, const char *key, int is_known, uint64_t value)
+{
+	sonde_json_key(json, key);
+	if (is_known)
+		sonde_json_uint(json, value);
+	else
+		sonde_json_null(json);
+}
+
 void sonde_json_put_real(struct sonde_json *json, const char *key, double value)
 {
 	sonde_json_key(json, key);
 	sonde_json_real(json, value);
+}
+
+void sonde_json_put_bool(struct sonde_json *json, const char *key, int value)
+{
+	sonde_json_key(json, key);
+	sonde_json_bool(json, value);
 }

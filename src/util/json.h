@@ -44,9 +44,14 @@ void sonde_json_null(struct sonde_json *json);
 /* Writes `text` verbatim, which must be valid JSON: for fixed-point numbers. */
 void sonde_json_raw(struct sonde_json *json, const char *text);
 
-/* Key and value in one call. */
+/* Key and value in one call; sonde_json_end() closes the object or array. */
+void sonde_json_put_object(struct sonde_json *json, const char *key);
+void sonde_json_put_array(struct sonde_json *json, const char *key);
 void sonde_json_put_text(struct sonde_json *json, const char *key, const char *text);
 void sonde_json_put_uint(struct sonde_json *json, const char *key, uint64_t value);
+/* null unless the value is known. */
+void sonde_json_put_known(struct sonde_json *json, const char *key, int is_known, uint64_t value);
 void sonde_json_put_real(struct sonde_json *json, const char *key, double value);
+void sonde_json_put_bool(struct sonde_json *json, const char *key, int value);
 
 #endif

@@ -390,7 +390,7 @@ void recording_process_end(struct recording *recording, uint32_t process, uint64
 {
 	struct sonde_meta_process_end record = {.head.type = SONDE_META_PROCESS_END,
 						.id = process,
-						.time_ns = time_ns,
+						.end_ns = time_ns,
 						.user_ns = user_ns,
 						.system_ns = system_ns};
 	meta(recording, &record, sizeof record, NULL, 0);
@@ -418,7 +418,7 @@ uint32_t recording_thread(struct recording *recording, uint32_t process, uint32_
 void recording_thread_end(struct recording *recording, uint32_t thread, uint64_t time_ns, uint64_t cpu_ns)
 {
 	struct sonde_meta_thread_end record = {
-	    .head.type = SONDE_META_THREAD_END, .id = thread, .time_ns = time_ns, .cpu_ns = cpu_ns};
+	    .head.type = SONDE_META_THREAD_END, .id = thread, .end_ns = time_ns, .cpu_ns = cpu_ns};
 	meta(recording, &record, sizeof record, NULL, 0);
 }
 

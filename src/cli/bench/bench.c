@@ -97,8 +97,7 @@ static int word(void *context, const struct sonde_option *option, const char *va
 {
 	(void)context;
 	(void)option;
-	fprintf(stderr, "sonde bench: unexpected argument '%s': an option was expected\n", value);
-	return SONDE_EXIT_USAGE;
+	return sonde_command_wrong("bench", "unexpected argument '%s': an option was expected", value);
 }
 
 static int run(int argc, char **argv)
@@ -110,14 +109,10 @@ static int run(int argc, char **argv)
 	if (code || parse.done)
 		return code;
 	request.words = argv + parse.remainder;
-	if (!*request.words) {
-		fprintf(stderr, "sonde bench: no command given: sonde bench [options] -- COMMAND\n");
-		return SONDE_EXIT_USAGE;
-	}
-	if (request.gate && !request.baseline) {
-		fprintf(stderr, "sonde bench: --gate compares: name the baseline with --vs\n");
-		return SONDE_EXIT_USAGE;
-	}
+	if (!*request.words)
+		return sonde_command_wrong("bench", "no command given: sonde bench [options] -- COMMAND");
+	if (request.gate && !request.baseline)
+		return sonde_command_wrong("bench", "--gate compares: name the baseline with --vs");
 	if (sonde_output_open(&request.out, request.output, request.force))
 		return complain(sonde_error_text());
 	code = measure(&request);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "cli/bench/show.h"
+#include "cli/common/figures.h"
 #include "util/json.h"
 
 static double scale_of(enum sonde_versus_metric metric)
@@ -13,26 +14,9 @@ static void put_side(struct sonde_json *json, const struct sonde_versus *versus,
 		     enum sonde_versus_metric metric)
 {
 	const struct sonde_spread *spread = &versus->spread[side][metric];
-	double unit = scale_of(metric), none = NAN;
-	const struct {
-		const char *key;
-		double value;
-	} members[] = {
-	    {"mean", spread->count ? spread->mean / unit : none},
-	    {"ci95_low", spread->count > 1 ? (spread->mean - spread->half) / unit : none},
-	    {"ci95_high", spread->count > 1 ? (spread->mean + spread->half) / unit : none},
-	    {"std", spread->count > 1 ? spread->std / unit : none},
-	    {"min", spread->count ? spread->min / unit : none},
-	    {"median", spread->count ? spread->median / unit : none},
-	    {"max", spread->count ? spread->max / unit : none},
-	};
-	sonde_json_key(json, side == SONDE_BASELINE ? "baseline" : "candidate");
-	sonde_json_object(json);
-	sonde_json_put_uint(json, "count", spread->count);
-	for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-		sonde_json_put_real(json, members[i].key, members[i].value);
-	sonde_json_key(json, "outliers");
-	sonde_json_array(json);
+	sonde_json_put_object(json, side == SONDE_BASELINE ? "baseline" : "candidate");
+	sonde_figures_spread_json(json, sonde_versus_row(metric)->unit, spread);
+	sonde_json_put_array(json, "outliers");
 	for (size_t i = 0; i < versus->count; i++)
 		if (sonde_spread_is_outlier(spread, versus->pair[i].value[side][metric]))
 			sonde_json_uint(json, i + 1);
@@ -55,12 +39,10 @@ static void put_change(struct sonde_json *json, const struct sonde_versus *versu
 
 static void put_metrics(struct sonde_json *json, const struct sonde_versus *versus)
 {
-	sonde_json_key(json, "metrics");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "metrics");
 	for (int i = 0; i < SONDE_VERSUS_COUNT; i++) {
 		enum sonde_versus_metric metric = (enum sonde_versus_metric)i;
-		sonde_json_key(json, sonde_versus_row(metric)->key);
-		sonde_json_object(json);
+		sonde_json_put_object(json, sonde_versus_row(metric)->key);
 		put_side(json, versus, SONDE_CANDIDATE, metric);
 		if (versus->has_baseline) {
 			put_side(json, versus, SONDE_BASELINE, metric);
@@ -85,8 +67,7 @@ void sonde_bench_json_runs(struct sonde_json *json, const struct sonde_versus *v
 		for (int side = 0; side <= versus->has_baseline; side++) {
 			if (!is_there(versus, i, side))
 				continue;
-			sonde_json_key(json, side == SONDE_BASELINE ? "baseline" : "candidate");
-			sonde_json_object(json);
+			sonde_json_put_object(json, side == SONDE_BASELINE ? "baseline" : "candidate");
 			for (int metric = 0; metric < SONDE_VERSUS_COUNT; metric++)
 				sonde_json_put_real(json, sonde_versus_row((enum sonde_versus_metric)metric)->key,
 						    versus->pair[i].value[side][metric] /
@@ -110,8 +91,7 @@ static void put_experiment(struct sonde_json *json, const struct sonde_bench_sho
 		return;
 	sonde_json_put_uint(json, "attempt", show->attempt);
 	sonde_json_put_text(json, "what", show->what);
-	sonde_json_key(json, "in_turn");
-	sonde_json_bool(json, !show->baseline_at);
+	sonde_json_put_bool(json, "in_turn", !show->baseline_at);
 	sonde_json_put_text(json, "baseline_at", show->baseline_at);
 }
 
@@ -134,8 +114,7 @@ void sonde_bench_json(const struct sonde_bench_show *show, FILE *out)
 	sonde_json_put_uint(&json, "warmups", show->warmups);
 	sonde_json_put_uint(&json, "failed", show->failed);
 	sonde_json_put_real(&json, "shell_s", show->shell_ns ? (double)show->shell_ns / 1e9 : NAN);
-	sonde_json_key(&json, "interrupted");
-	sonde_json_bool(&json, show->interrupted);
+	sonde_json_put_bool(&json, "interrupted", show->interrupted);
 	sonde_json_put_text(&json, "error", show->error);
 	if (show->machine)
 		sonde_bench_machine_put(&json, show->machine);

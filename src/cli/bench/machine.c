@@ -76,8 +76,7 @@ void sonde_bench_machine_here(struct sonde_bench_machine *out)
 
 void sonde_bench_machine_put(struct sonde_json *json, const struct sonde_bench_machine *machine)
 {
-	sonde_json_key(json, "host");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "host");
 	for (size_t i = 0; i < sonde_machine_key_count && i < SONDE_BENCH_MACHINE_KEYS; i++)
 		if (*machine->value[i])
 			sonde_json_put_text(json, sonde_machine_keys[i].key, machine->value[i]);

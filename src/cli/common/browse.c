@@ -171,15 +171,13 @@ int sonde_browse_announce(struct sonde_browse *browse, const struct sonde_server
 	return where != NULL;
 }
 
-void sonde_browse_block(sigset_t *out)
+void sonde_browse_block(sigset_t *out, const int *numbers, size_t count, sigset_t *before)
 {
-	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
 	sigemptyset(out);
-	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct sigaction action;
-		if (sigaction(ends[i], NULL, &action) || action.sa_handler != SIG_IGN)
-			sigaddset(out, ends[i]);
+		if (sigaction(numbers[i], NULL, &action) || action.sa_handler != SIG_IGN)
+			sigaddset(out, numbers[i]);
 	}
-	sigprocmask(SIG_BLOCK, out, NULL);
-	signal(SIGPIPE, SIG_IGN);
+	sigprocmask(SIG_BLOCK, out, before);
 }

@@ -46,8 +46,8 @@ int sonde_browse_code(int rc);
 /* Prints the URL, and how to reach it over ssh, and opens a browser if there is one; returns whether it did. */
 int sonde_browse_announce(struct sonde_browse *browse, const struct sonde_server *server, FILE *out, int quiet);
 
-/* Blocks signals that end programs, except those ignored from the start (nohup, background jobs of scripts), for
- * sigwait(): call before any thread starts. */
-void sonde_browse_block(sigset_t *out);
+/* Blocks these signals, except those ignored from the start (nohup, background jobs of scripts), for sigwait(): call
+ * before any thread starts. `before` (may be NULL): what was blocked before. */
+void sonde_browse_block(sigset_t *out, const int *numbers, size_t count, sigset_t *before);
 
 #endif

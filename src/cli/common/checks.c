@@ -16,6 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "util/file.h"
+
 #define PERF_HELP                                                                                                 \
 	"sudo sysctl kernel.perf_event_paranoid=1 (in a container: --cap-add PERFMON, or a seccomp profile that " \
 	"allows perf_event_open)"
@@ -31,14 +33,9 @@
 /* Reads the first line of a small file; 0 if it cannot be read. */
 static int read_line(char *out, size_t out_b, const char *path)
 {
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return 0;
-	int got = fgets(out, (int)out_b, file) != NULL;
-	fclose(file);
-	if (got)
-		out[strcspn(out, "\n")] = '\0';
-	return got;
+	size_t read_b = sonde_file_read(out, out_b, "%s", path);
+	out[strcspn(out, "\n")] = '\0';
+	return read_b != 0;
 }
 
 static int read_number(long *out, const char *path)

@@ -6,11 +6,13 @@
 #include "cli/common/command.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/common/choices.h"
+#include "util/error.h"
 
 #define OPTION_COLUMN 28
 #define GLOSSARY_COLUMN 32
@@ -33,6 +35,23 @@ const struct sonde_command *sonde_command_find(const char *name)
 		if (strcmp(sonde_commands[i]->name, name) == 0)
 			return sonde_commands[i];
 	return NULL;
+}
+
+int sonde_command_wrong(const char *command, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fprintf(stderr, "sonde %s: ", command);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+	return SONDE_EXIT_USAGE;
+}
+
+int sonde_command_complain(const char *command, int code)
+{
+	fprintf(stderr, "sonde %s: %s\n", command, sonde_error_text());
+	return code;
 }
 
 static size_t smallest(size_t a, size_t b, size_t c)

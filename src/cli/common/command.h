@@ -63,6 +63,12 @@ struct sonde_parse {
 int sonde_command_parse(struct sonde_parse *parse, int argc, char **argv);
 void sonde_command_help(const struct sonde_command *command);
 
+/* Prints a message after the command's name; returns SONDE_EXIT_USAGE. */
+int sonde_command_wrong(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints the last error after the command's name; returns `code`. */
+int sonde_command_complain(const char *command, int code);
+
 /* Prints lines in the format of a command's glossary. */
 void sonde_command_glossary(const char *lines);
 

@@ -1,6 +1,8 @@
 /* figures.c: aligns columns of figures by display width (common/figures.h). */
 #include "cli/common/figures.h"
 
+#include <math.h>
+
 #include "export/clean.h"
 #include "export/text/figure.h"
 #include "export/text/text.h"
@@ -26,8 +28,7 @@ void sonde_figures_right(struct sonde_figures *figures, const char *text, int wi
 
 void sonde_figures_line_right(struct sonde_figures *figures, int width)
 {
-	if (!sonde_buf_append(&figures->line, "", 1))
-		sonde_figures_right(figures, (const char *)figures->line.data, width);
+	sonde_figures_right(figures, sonde_buf_string(&figures->line), width);
 	sonde_buf_clear(&figures->line);
 }
 
@@ -48,9 +49,7 @@ void sonde_figures_command(struct sonde_figures *figures, const char *name, cons
 	int name_columns = *name ? SONDE_FIGURES_LABEL : 0;
 	sonde_buf_init(&cut, LINE_MAX_B);
 	sonde_clean(&figures->line, command, style->ascii);
-	if (!sonde_buf_append(&figures->line, "", 1))
-		sonde_clean_cut(&cut, (const char *)figures->line.data, (size_t)(style->width - name_columns),
-				style->ascii);
+	sonde_clean_cut(&cut, sonde_buf_string(&figures->line), (size_t)(style->width - name_columns), style->ascii);
 	fprintf(figures->out, style->color ? "%-*s\033[1m%.*s\033[0m\n" : "%-*s%.*s\n", name_columns, name,
 		(int)cut.len_b, cut.len_b ? (const char *)cut.data : "");
 	sonde_buf_clear(&figures->line);
@@ -79,11 +78,31 @@ void sonde_figures_spread(struct sonde_figures *figures, const char *label, enum
 	put_value(figures, unit, spread->max, 1);
 }
 
+void sonde_figures_spread_json(struct sonde_json *json, enum sonde_unit unit, const struct sonde_spread *spread)
+{
+	double scale = unit == SONDE_UNIT_NS ? 1e9 : 1;
+	const struct {
+		const char *key;
+		double value;
+		size_t least; /* runs that it needs */
+	} members[] = {
+	    {"mean", spread->mean, 1},
+	    {"ci95_low", spread->mean - spread->half, 2},
+	    {"ci95_high", spread->mean + spread->half, 2},
+	    {"std", spread->std, 2},
+	    {"min", spread->min, 1},
+	    {"median", spread->median, 1},
+	    {"max", spread->max, 1},
+	};
+	sonde_json_put_uint(json, "count", spread->count);
+	for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+		sonde_json_put_real(json, members[i].key,
+				    spread->count >= members[i].least ? members[i].value / scale : NAN);
+}
+
 void sonde_figures_sentence(struct sonde_figures *figures, const char *mark)
 {
-	if (!sonde_buf_append(&figures->line, "", 1)) {
-		fputs(mark, figures->out);
-		sonde_text_wrap(figures->out, (const char *)figures->line.data, figures->style->width, 2);
-	}
+	fputs(mark, figures->out);
+	sonde_text_wrap(figures->out, sonde_buf_string(&figures->line), figures->style->width, 2);
 	sonde_buf_clear(&figures->line);
 }

@@ -8,6 +8,7 @@
 #include "export/format.h"
 #include "report/report.h"
 #include "util/buf.h"
+#include "util/json.h"
 
 enum { SONDE_FIGURES_LABEL = 16, SONDE_FIGURES_WIDTH = 10 };
 
@@ -31,6 +32,9 @@ void sonde_figures_command(struct sonde_figures *figures, const char *name, cons
 void sonde_figures_spread_headings(struct sonde_figures *figures);
 void sonde_figures_spread(struct sonde_figures *figures, const char *label, enum sonde_unit unit,
 			  const struct sonde_spread *spread);
+
+/* Writes count, mean, interval and so on as members of the open object; times in seconds. */
+void sonde_figures_spread_json(struct sonde_json *json, enum sonde_unit unit, const struct sonde_spread *spread);
 
 /* Prints `line`, wrapped, after a mark, and clears it. */
 void sonde_figures_sentence(struct sonde_figures *figures, const char *mark);

@@ -96,6 +96,24 @@ void sonde_output_style(struct sonde_format_options *out, FILE *file)
 	out->color = (!no_color || !*no_color) && terminal && strcmp(terminal, "dumb") != 0;
 }
 
+int sonde_output_report(const struct sonde_report *report, const struct sonde_format *format, const char *path,
+			int force)
+{
+	struct sonde_output output;
+	struct sonde_format_options style;
+	int code = sonde_output_open(&output, path, force);
+	if (code)
+		return code;
+	sonde_output_style(&style, output.file);
+	return sonde_output_close(&output, format->render(report, &style, output.file));
+}
+
+const struct sonde_format *sonde_output_report_format(const char *name)
+{
+	const struct sonde_format *format = sonde_format_find(name);
+	return format && format->render && !format->section ? format : NULL;
+}
+
 static int is_younger(const struct stat *a, const struct stat *b)
 {
 	if (a->st_mtim.tv_sec != b->st_mtim.tv_sec)

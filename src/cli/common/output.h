@@ -22,6 +22,13 @@ int sonde_output_open(struct sonde_output *out, const char *path, int force);
  * is not an error. */
 int sonde_output_close(struct sonde_output *output, int code);
 
+/* Renders a report into a file opened as above. 0 or a negative errno with a message. */
+int sonde_output_report(const struct sonde_report *report, const struct sonde_format *format, const char *path,
+			int force);
+
+/* Finds a format that renders any report. NULL: there is none of this name. */
+const struct sonde_format *sonde_output_report_format(const char *name);
+
 /* Chooses width, colours and characters that suit the stream. */
 void sonde_output_style(struct sonde_format_options *out, FILE *file);
 

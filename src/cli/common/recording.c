@@ -121,8 +121,7 @@ char *sonde_recording_manual(void)
 	for (size_t i = 0; i < sonde_source_count; i++)
 		if (sonde_sources[i]->manual)
 			sonde_buf_text(&text, sonde_sources[i]->manual);
-	sonde_buf_append(&text, "", 1);
-	char *copy = sonde_buf_error(&text) ? NULL : strdup((const char *)text.data);
+	char *copy = strdup(sonde_buf_string(&text));
 	sonde_buf_fini(&text);
 	return copy;
 }

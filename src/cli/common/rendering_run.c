@@ -61,12 +61,6 @@ const struct sonde_option sonde_rendering_options[] = {
     {0},
 };
 
-static int complain(const struct sonde_rendering *rendering, int exit_code)
-{
-	fprintf(stderr, "sonde %s: %s\n", rendering->command, sonde_error_text());
-	return exit_code;
-}
-
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
 int sonde_rendering_number(const struct sonde_rendering *rendering, const char *name, const char *value, size_t *out)
@@ -74,11 +68,9 @@ int sonde_rendering_number(const struct sonde_rendering *rendering, const char *
 	char *end;
 	errno = 0;
 	unsigned long long number = strtoull(value, &end, 10);
-	if (!*value || *end || *value == '-' || errno || number > UINT_MAX) {
-		fprintf(stderr, "sonde %s: --%s %s is not a number; for example --%s 20\n", rendering->command, name,
-			value, name);
-		return SONDE_EXIT_USAGE;
-	}
+	if (!*value || *end || *value == '-' || errno || number > UINT_MAX)
+		return sonde_command_wrong(rendering->command, "--%s %s is not a number; for example --%s 20", name,
+					   value, name);
 	*out = (size_t)number;
 	return 0;
 }
@@ -97,10 +89,9 @@ static int take_sort(struct sonde_rendering *rendering, const char *value)
 		}
 		sonde_command_nearer(value, keys[i], &best);
 	}
-	fprintf(stderr, "sonde %s: unknown order '%s'; %s%s%s\n", rendering->command, value,
-		best ? "did you mean " : "known orders: ", best ? best : "self, total, count, name, latency",
-		best ? "?" : "");
-	return SONDE_EXIT_USAGE;
+	return sonde_command_wrong(rendering->command, "unknown order '%s'; %s%s%s", value,
+				   best ? "did you mean " : "known orders: ",
+				   best ? best : "self, total, count, name, latency", best ? "?" : "");
 }
 
 static int take_threshold(struct sonde_rendering *rendering, const char *value)
@@ -111,17 +102,14 @@ static int take_threshold(struct sonde_rendering *rendering, const char *value)
 		rendering->thresholds[(*count)++] = value;
 		return 0;
 	}
-	fprintf(stderr, "sonde %s: --threshold: %s\n", rendering->command,
-		*count < SONDE_RENDERING_THRESHOLDS_MAX ? sonde_error_text() : "too many");
-	return SONDE_EXIT_USAGE;
+	return sonde_command_wrong(rendering->command, "--threshold: %s",
+				   *count < SONDE_RENDERING_THRESHOLDS_MAX ? sonde_error_text() : "too many");
 }
 
 static int take_file(struct sonde_rendering *rendering, const char *value)
 {
-	if (rendering->file) {
-		fprintf(stderr, "sonde %s: one recording at a time; leave '%s' out\n", rendering->command, value);
-		return SONDE_EXIT_USAGE;
-	}
+	if (rendering->file)
+		return sonde_command_wrong(rendering->command, "one recording at a time; leave '%s' out", value);
 	rendering->file = value;
 	return 0;
 }
@@ -289,7 +277,7 @@ static int parse_time(const struct sonde_rendering *rendering, const char *text,
 		return 0;
 	int code = sonde_quantity_duration(&after_ns, text);
 	if (code)
-		return complain(rendering, SONDE_EXIT_USAGE);
+		return sonde_command_complain(rendering->command, SONDE_EXIT_USAGE);
 	*out = after_ns < UINT64_MAX - start_ns ? start_ns + after_ns : UINT64_MAX;
 	return 0;
 }
@@ -320,7 +308,7 @@ static int choose_threads(struct sonde_rendering *rendering, const struct sonde_
 	if (!rendering->thread)
 		return 0;
 	if (sonde_thread_selection_find(selection, session, rendering->thread) < 0)
-		return complain(rendering, SONDE_EXIT_USAGE);
+		return sonde_command_complain(rendering->command, SONDE_EXIT_USAGE);
 	snprintf(rendering->thread_is, sizeof rendering->thread_is, "%zu thread%s %s %s", selection->count,
 		 sonde_plural(selection->count), selection->by_name ? "named" : "with tid", rendering->thread);
 	rendering->pass.selection.thread = selection->threads;
@@ -333,9 +321,9 @@ static int check_carbon(const struct sonde_rendering *rendering)
 	const struct sonde_pass_options *pass = &rendering->pass;
 	double g_kwh;
 	if (pass->carbon_intensity && sonde_carbon_parse(pass->carbon_intensity, &g_kwh))
-		return complain(rendering, SONDE_EXIT_USAGE);
+		return sonde_command_complain(rendering->command, SONDE_EXIT_USAGE);
 	if (pass->country && sonde_carbon_check(pass->country))
-		return complain(rendering, SONDE_EXIT_USAGE);
+		return sonde_command_complain(rendering->command, SONDE_EXIT_USAGE);
 	return 0;
 }
 
@@ -343,7 +331,7 @@ static int choose_snapshots(struct sonde_rendering *rendering, const struct sond
 {
 	struct sonde_pass_options *pass = &rendering->pass;
 	if (rendering->diff && sonde_snapshots_find(session, rendering->diff, &pass->diff_from, &pass->diff_to) < 0)
-		return complain(rendering, SONDE_EXIT_USAGE);
+		return sonde_command_complain(rendering->command, SONDE_EXIT_USAGE);
 	return 0;
 }
 
@@ -403,19 +391,17 @@ static int check_options(const struct sonde_rendering *rendering, const struct s
 			   : rendering->pass.sort            ? "sort"
 			   : sonde_weigh_is_given(rendering) ? "metric"
 							     : NULL;
-	if (part && is_whole(format)) {
-		fprintf(
-		    stderr,
-		    "sonde %s: --%s: %s always shows the whole run; leave the option out, or select in sonde view\n",
-		    rendering->command, part, format->name);
-		return SONDE_EXIT_USAGE;
-	}
+	if (part && is_whole(format))
+		return sonde_command_wrong(
+		    rendering->command,
+		    "--%s: %s always shows the whole run; leave the option out, or select in sonde view", part,
+		    format->name);
 	if (!format->export || !wrong)
 		return 0;
-	fprintf(stderr,
-		"sonde %s: --%s works only with reports, not with %s; leave it out (--thread, --from and --to work)\n",
-		rendering->command, wrong, format->name);
-	return SONDE_EXIT_USAGE;
+	return sonde_command_wrong(
+	    rendering->command,
+	    "--%s works only with reports, not with %s; leave it out (--thread, --from and --to work)", wrong,
+	    format->name);
 }
 
 /* True if the output would overwrite its own input. */
@@ -446,11 +432,9 @@ static int write_out(struct sonde_rendering *rendering, struct sonde_session *se
 		code = sonde_weigh_choose(rendering, session, format);
 	if (code)
 		return code;
-	if (is_recording(rendering)) {
-		fprintf(stderr, "sonde %s: -o %s is the recording itself; name another file\n", rendering->command,
-			rendering->output);
-		return SONDE_EXIT_USAGE;
-	}
+	if (is_recording(rendering))
+		return sonde_command_wrong(rendering->command, "-o %s is the recording itself; name another file",
+					   rendering->output);
 	struct sonde_output output;
 	code = sonde_output_open(&output, rendering->output, rendering->force);
 	if (code)
@@ -488,18 +472,16 @@ int sonde_rendering_run(struct sonde_rendering *rendering)
 	if (!format)
 		return SONDE_EXIT_USAGE;
 	if (!rendering->file && sonde_output_newest(newest, sizeof newest) < 0)
-		return complain(rendering, SONDE_EXIT_USAGE);
+		return sonde_command_complain(rendering->command, SONDE_EXIT_USAGE);
 	if (!rendering->file)
 		rendering->file = newest;
 	if (!rendering->output && rendering->is_named_like_recording) {
 		name_like(is_named_like_recording, sizeof is_named_like_recording, rendering->file, format);
 		rendering->output = is_named_like_recording;
 	}
-	if (!rendering->output && format->binary && isatty(STDOUT_FILENO)) {
-		fprintf(stderr, "sonde %s: %s cannot be shown on a terminal; name a file with -o\n", rendering->command,
-			format->name);
-		return SONDE_EXIT_USAGE;
-	}
+	if (!rendering->output && format->binary && isatty(STDOUT_FILENO))
+		return sonde_command_wrong(rendering->command, "%s cannot be shown on a terminal; name a file with -o",
+					   format->name);
 	struct sonde_session *session;
 	/* exceeding the limit becomes a write error, which leaves no partial file */
 	sonde_signals_ignore_file_limit(NULL);
@@ -509,10 +491,10 @@ int sonde_rendering_run(struct sonde_rendering *rendering)
 	int code = sonde_reading_open(&session, rendering->file, &rendering->session);
 	sonde_progress_end();
 	if (code < 0)
-		return complain(rendering, SONDE_EXIT_UNREADABLE);
+		return sonde_command_complain(rendering->command, SONDE_EXIT_UNREADABLE);
 	code = write_out(rendering, session, format);
 	free(rendering->threads.threads);
 	sonde_session_close(session);
 	int exit_code = code == -EEXIST || code == -EINVAL ? SONDE_EXIT_USAGE : SONDE_EXIT_UNREADABLE;
-	return code < 0 ? complain(rendering, exit_code) : code;
+	return code < 0 ? sonde_command_complain(rendering->command, exit_code) : code;
 }

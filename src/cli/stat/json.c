@@ -4,12 +4,14 @@
  * Keys that readers rely on change only with VERSION; keys may be added. Times are in seconds, sizes in bytes, shares
  * as ratios.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "analyze/resource/machine_sums.h"
 #include "analyze/resource/machine_devices.h"
+#include "cli/common/figures.h"
 #include "cli/stat/show.h"
 #include "util/json.h"
 
@@ -29,20 +31,12 @@ static void put_cell(struct sonde_json *json, enum sonde_unit unit, const struct
 
 static void put_bytes(struct sonde_json *json, const char *key, const struct sonde_series_sum *sum)
 {
-	sonde_json_key(json, key);
-	if (sum)
-		sonde_json_uint(json, sonde_series_whole(sonde_machine_change(sum)));
-	else
-		sonde_json_null(json);
+	sonde_json_put_known(json, key, sum != NULL, sum ? sonde_series_whole(sonde_machine_change(sum)) : 0);
 }
 
 static void put_real(struct sonde_json *json, const char *key, double value)
 {
-	sonde_json_key(json, key);
-	if (value < 0)
-		sonde_json_null(json);
-	else
-		sonde_json_real(json, value);
+	sonde_json_put_real(json, key, value < 0 ? NAN : value);
 }
 
 static void put_objects(struct sonde_json *json, const struct sonde_series_sums *sums, enum sonde_machine_kind kind)
@@ -50,8 +44,7 @@ static void put_objects(struct sonde_json *json, const struct sonde_series_sums 
 	struct sonde_machine_object objects[SONDE_MACHINE_OBJECTS_MAX];
 	size_t count = sonde_machine_objects(sums, kind, objects);
 	int is_disk = kind == SONDE_MACHINE_DISKS;
-	sonde_json_key(json, is_disk ? "disks" : "interfaces");
-	sonde_json_array(json);
+	sonde_json_put_array(json, is_disk ? "disks" : "interfaces");
 	for (size_t i = 0; i < count; i++) {
 		double busy = sonde_machine_share(objects[i].busy);
 		sonde_json_object(json);
@@ -69,8 +62,7 @@ static void put_devices(struct sonde_json *json, const struct sonde_series_sums 
 {
 	const char *names[SONDE_MACHINE_DEVICES_MAX];
 	size_t count = sonde_machine_devices(sums, names);
-	sonde_json_key(json, "devices");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "devices");
 	for (size_t i = 0; i < count; i++) {
 		struct sonde_machine_device device;
 		sonde_machine_device_of(&device, sums, names[i]);
@@ -93,8 +85,7 @@ static enum sonde_stat put_group(struct sonde_json *json, const struct sonde_sta
 	const char *group = sonde_stat_row(first)->group;
 	enum sonde_stat end = first;
 	int absent = 0;
-	sonde_json_key(json, group);
-	sonde_json_object(json);
+	sonde_json_put_object(json, group);
 	for (; end < SONDE_STAT_COUNT && strcmp(sonde_stat_row(end)->group, group) == 0; end++) {
 		sonde_json_key(json, sonde_stat_row(end)->key);
 		put_cell(json, sonde_stat_row(end)->unit, &figures->cell[end]);
@@ -107,8 +98,7 @@ static enum sonde_stat put_group(struct sonde_json *json, const struct sonde_sta
 	if (show->sums && strcmp(group, "device") == 0)
 		put_devices(json, show->sums);
 	if (absent) {
-		sonde_json_key(json, "absent");
-		sonde_json_object(json);
+		sonde_json_put_object(json, "absent");
 		for (enum sonde_stat i = first; i < end; i++)
 			if (!sonde_stat_known(figures, i))
 				sonde_json_put_text(json, sonde_stat_row(i)->key, figures->cell[i].text);
@@ -118,29 +108,18 @@ static enum sonde_stat put_group(struct sonde_json *json, const struct sonde_sta
 	return end;
 }
 
-static void put_number_or_null(struct sonde_json *json, const char *key, int known, int value)
-{
-	sonde_json_key(json, key);
-	if (known)
-		sonde_json_int(json, value);
-	else
-		sonde_json_null(json);
-}
-
 static void put_status(struct sonde_json *json, int status)
 {
 	int known = status != -1;
-	put_number_or_null(json, "exit_code", known && WIFEXITED(status), WEXITSTATUS(status));
-	put_number_or_null(json, "signal", known && WIFSIGNALED(status), WTERMSIG(status));
+	sonde_json_put_known(json, "exit_code", known && WIFEXITED(status), (uint64_t)WEXITSTATUS(status));
+	sonde_json_put_known(json, "signal", known && WIFSIGNALED(status), (uint64_t)WTERMSIG(status));
 }
 
 static void put_figures(struct sonde_json *json, const struct sonde_stat_show *show,
 			const struct sonde_stat_figures *figures)
 {
-	sonde_json_key(json, "cpu_is_at_least");
-	sonde_json_bool(json, figures->at_least);
-	sonde_json_key(json, "process_count_is_at_least");
-	sonde_json_bool(json, figures->count_at_least);
+	sonde_json_put_bool(json, "cpu_is_at_least", figures->at_least);
+	sonde_json_put_bool(json, "process_count_is_at_least", figures->count_at_least);
 	for (enum sonde_stat i = 0; i < SONDE_STAT_COUNT;)
 		i = put_group(json, show, figures, i);
 }
@@ -150,8 +129,7 @@ static void put_figures(struct sonde_json *json, const struct sonde_stat_show *s
 static void put_outliers(struct sonde_json *json, const struct sonde_stat_runs *runs, enum sonde_stat figure,
 			 const struct sonde_spread *spread)
 {
-	sonde_json_key(json, "outliers");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "outliers");
 	for (size_t i = 0; i < runs->count; i++)
 		if (sonde_stat_known(&runs->run[i].figures, figure) &&
 		    sonde_spread_is_outlier(spread, sonde_stat_value(&runs->run[i].figures, figure)))
@@ -163,32 +141,10 @@ static void put_spread(struct sonde_json *json, const struct sonde_stat_runs *ru
 		       double *values)
 {
 	const struct sonde_stat_row *row = sonde_stat_row(figure);
-	double scale = row->unit == SONDE_UNIT_NS ? 1e9 : 1;
 	struct sonde_spread spread;
 	sonde_stat_runs_spread(&spread, runs, figure, values);
-	const struct {
-		const char *key;
-		double value;
-		int is_known;
-	} members[] = {
-	    {"mean", spread.mean, spread.count > 0},
-	    {"ci95_low", spread.mean - spread.half, spread.count > 1},
-	    {"ci95_high", spread.mean + spread.half, spread.count > 1},
-	    {"std", spread.std, spread.count > 1},
-	    {"min", spread.min, spread.count > 0},
-	    {"median", spread.median, spread.count > 0},
-	    {"max", spread.max, spread.count > 0},
-	};
-	sonde_json_key(json, row->key);
-	sonde_json_object(json);
-	sonde_json_put_uint(json, "count", spread.count);
-	for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-		sonde_json_key(json, members[i].key);
-		if (members[i].is_known)
-			sonde_json_real(json, members[i].value / scale);
-		else
-			sonde_json_null(json);
-	}
+	sonde_json_put_object(json, row->key);
+	sonde_figures_spread_json(json, row->unit, &spread);
 	put_outliers(json, runs, figure, &spread);
 	sonde_json_end(json);
 }
@@ -197,16 +153,14 @@ static void put_summary(struct sonde_json *json, const struct sonde_stat_runs *r
 {
 	double *values = calloc(runs->count + 1, sizeof *values);
 	const char *group = "";
-	sonde_json_key(json, "summary");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "summary");
 	for (int i = 0; values && i < SONDE_STAT_COUNT; i++) {
 		const struct sonde_stat_row *row = sonde_stat_row((enum sonde_stat)i);
 		if (strcmp(row->group, group) != 0) {
 			if (*group)
 				sonde_json_end(json);
 			group = row->group;
-			sonde_json_key(json, group);
-			sonde_json_object(json);
+			sonde_json_put_object(json, group);
 		}
 		put_spread(json, runs, (enum sonde_stat)i, values);
 	}
@@ -220,8 +174,7 @@ static void put_runs(struct sonde_json *json, const struct sonde_stat_show *show
 {
 	const struct sonde_stat_runs *runs = show->runs;
 	sonde_json_put_uint(json, "warmups", runs->warmups);
-	sonde_json_key(json, "runs");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "runs");
 	for (size_t i = 0; i < runs->count; i++) {
 		sonde_json_object(json);
 		put_status(json, runs->run[i].status);
@@ -242,7 +195,7 @@ void sonde_stat_json(const struct sonde_stat_show *show, FILE *out)
 	sonde_json_put_text(&json, "schema", "sonde-stat");
 	sonde_json_put_uint(&json, "version", VERSION);
 	sonde_json_put_text(&json, "command", show->attached ? NULL : show->command);
-	put_number_or_null(&json, "attached_pid", show->attached, show->attached);
+	sonde_json_put_known(&json, "attached_pid", show->attached != 0, (uint64_t)show->attached);
 	put_status(&json, show->status);
 	sonde_json_put_text(&json, "error", show->error);
 	if (show->runs)

@@ -41,10 +41,8 @@ void sonde_stat_lines_missed(struct sonde_stat_lines *text)
 			comma = ", ";
 		}
 		sonde_buf_printf(&line, ": %s", why);
-		if (!sonde_buf_append(&line, "", 1)) {
-			putc('\n', text->out);
-			sonde_text_wrap(text->out, (const char *)line.data, text->style->width, 2);
-		}
+		putc('\n', text->out);
+		sonde_text_wrap(text->out, sonde_buf_string(&line), text->style->width, 2);
 	}
 	sonde_buf_fini(&line);
 }
@@ -111,19 +109,15 @@ void sonde_stat_line_end(struct sonde_stat_lines *text)
 	if (text->group)
 		fprintf(text->out, text->style->color ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text->group);
 	text->group = NULL;
-	if (!sonde_buf_append(&text->figure, "", 1) && !sonde_buf_append(&text->remark, "", 1)) {
-		int width = (int)sonde_clean_columns((const char *)text->figure.data);
-		int label = (int)sonde_clean_columns(text->label);
-		fprintf(text->out, "  %s%*s%s", text->label,
-			LABEL + FIGURE - label > width ? LABEL + FIGURE - label - width : 1, "",
-			(const char *)text->figure.data);
-		sonde_clean(&clean, (const char *)text->remark.data, text->style->ascii);
-		if (*text->remark.data && !sonde_buf_append(&clean, "", 1)) {
-			fprintf(text->out, "  ");
-			sonde_text_wrap(text->out, (const char *)clean.data, text->style->width, REMARK);
-		} else {
-			putc('\n', text->out);
-		}
+	const char *figure = sonde_buf_string(&text->figure), *remark = sonde_buf_string(&text->remark);
+	int spaces = LABEL + FIGURE - (int)sonde_clean_columns(text->label) - (int)sonde_clean_columns(figure);
+	fprintf(text->out, "  %s%*s%s", text->label, spaces > 0 ? spaces : 1, "", figure);
+	sonde_clean(&clean, remark, text->style->ascii);
+	if (*remark) {
+		fprintf(text->out, "  ");
+		sonde_text_wrap(text->out, sonde_buf_string(&clean), text->style->width, REMARK);
+	} else {
+		putc('\n', text->out);
 	}
 	sonde_buf_fini(&clean);
 }

@@ -325,7 +325,7 @@ static void put_readings(struct sonde_stat_lines *text)
 static void put_title(struct sonde_stat_lines *text)
 {
 	const struct sonde_stat_show *show = text->show;
-	struct sonde_buf line;
+	struct sonde_buf line, cut;
 	char how[64] = "";
 	if (show->status != -1 && WIFSIGNALED(show->status))
 		snprintf(how, sizeof how, "killed by signal %d: ", WTERMSIG(show->status));
@@ -336,14 +336,10 @@ static void put_title(struct sonde_stat_lines *text)
 	sonde_buf_init(&line, SONDE_STAT_TEXT_MAX_B);
 	sonde_buf_text(&line, how);
 	sonde_clean(&line, show->command, text->style->ascii);
-	if (!sonde_buf_append(&line, "", 1)) {
-		struct sonde_buf cut;
-		sonde_buf_init(&cut, SONDE_STAT_TEXT_MAX_B);
-		sonde_clean_cut(&cut, (const char *)line.data, (size_t)text->style->width, text->style->ascii);
-		fprintf(text->out, text->style->color ? "\033[1m%.*s\033[0m\n" : "%.*s\n", (int)cut.len_b,
-			(const char *)cut.data);
-		sonde_buf_fini(&cut);
-	}
+	sonde_buf_init(&cut, SONDE_STAT_TEXT_MAX_B);
+	sonde_clean_cut(&cut, sonde_buf_string(&line), (size_t)text->style->width, text->style->ascii);
+	fprintf(text->out, text->style->color ? "\033[1m%s\033[0m\n" : "%s\n", sonde_buf_string(&cut));
+	sonde_buf_fini(&cut);
 	sonde_buf_fini(&line);
 }
 
@@ -383,10 +379,8 @@ static void put_warning(struct sonde_stat_lines *text, const char *what)
 	struct sonde_buf line;
 	sonde_buf_init(&line, SONDE_STAT_TEXT_MAX_B);
 	sonde_clean(&line, what, text->style->ascii);
-	if (!sonde_buf_append(&line, "", 1)) {
-		fprintf(text->out, "\n! ");
-		sonde_text_wrap(text->out, (const char *)line.data, text->style->width, 2);
-	}
+	fprintf(text->out, "\n! ");
+	sonde_text_wrap(text->out, sonde_buf_string(&line), text->style->width, 2);
 	sonde_buf_fini(&line);
 }
 

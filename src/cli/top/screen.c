@@ -25,6 +25,7 @@
 #define ROWS 200 /* of a view: further rows are only counted */
 #define KEY_WAIT_MS 250
 #define HEAD_LINES 4
+#define FAR (1 << 20) /* rows: to the first or last one */
 #define LINE_MAX_B 4096
 #define CTRL_L 014                 /* redraw, as everywhere */
 #define LEAST_EVERY_NS 1000000000u /* recorders flush once a second */
@@ -95,9 +96,7 @@ static void put_figure(const struct screen *screen, struct sonde_buf *out, const
 
 static void put_line(int line, enum sonde_curses_look look, struct sonde_buf *text)
 {
-	sonde_buf_append(text, "", 1);
-	if (!sonde_buf_error(text))
-		sonde_curses_line(line, look, (const char *)text->data);
+	sonde_curses_line(line, look, sonde_buf_string(text));
 	sonde_buf_clear(text);
 }
 
@@ -336,35 +335,14 @@ static void act_on_move(struct screen *screen, int key)
 	int lines, columns;
 	sonde_curses_size(&lines, &columns);
 	long page = lines > HEAD_LINES + 3 ? lines - HEAD_LINES - 3 : 1;
-	static const int far = 1 << 20;
-	switch (key) {
-	case SONDE_KEY_UP:
-		move(screen, -1);
-		break;
-	case SONDE_KEY_DOWN:
-		move(screen, 1);
-		break;
-	case SONDE_KEY_PAGE_UP:
-		move(screen, -page);
-		break;
-	case SONDE_KEY_PAGE_DOWN:
-		move(screen, page);
-		break;
-	case SONDE_KEY_HOME:
-		move(screen, -far);
-		break;
-	case SONDE_KEY_END:
-		move(screen, far);
-		break;
-	case SONDE_KEY_RIGHT:
-		view_choose(screen, ((int)screen->view + 1) % VIEWS_SHOWN);
-		break;
-	case SONDE_KEY_LEFT:
-		view_choose(screen, ((int)screen->view + VIEWS_SHOWN - 1) % VIEWS_SHOWN);
-		break;
-	default:
-		break;
-	}
+	const struct {
+		int key;
+		long rows;
+	} moves[] = {{SONDE_KEY_UP, -1},          {SONDE_KEY_DOWN, 1},    {SONDE_KEY_PAGE_UP, -page},
+		     {SONDE_KEY_PAGE_DOWN, page}, {SONDE_KEY_HOME, -FAR}, {SONDE_KEY_END, FAR}};
+	for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+		if (moves[i].key == key)
+			move(screen, moves[i].rows);
 }
 
 static void act(struct screen *screen, int key)
@@ -376,8 +354,10 @@ static void act(struct screen *screen, int key)
 		screen->is_help = key == SONDE_KEY_RESIZE;
 	else if (key == 'h' || key == '?' || key == SONDE_KEY_F0 + 1)
 		screen->is_help = 1;
-	else if (key == '\t' || key == SONDE_KEY_F0 + 4)
+	else if (key == '\t' || key == SONDE_KEY_F0 + 4 || key == SONDE_KEY_RIGHT)
 		view_choose(screen, ((int)screen->view + 1) % VIEWS_SHOWN);
+	else if (key == SONDE_KEY_LEFT)
+		view_choose(screen, ((int)screen->view + VIEWS_SHOWN - 1) % VIEWS_SHOWN);
 	else if (key >= '1' && key < '1' + VIEWS_SHOWN)
 		view_choose(screen, key - '1');
 	else if (key == 't')

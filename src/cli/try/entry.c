@@ -186,8 +186,7 @@ void sonde_try_entry_fini(struct sonde_try_entry *entry)
 static void put_files(struct sonde_json *json, const struct sonde_try_entry *entry)
 {
 	char hash[20];
-	sonde_json_key(json, "files");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "files");
 	for (size_t i = 0; i < entry->file_count; i++) {
 		snprintf(hash, sizeof hash, "%016" PRIx64, entry->file[i].digest.hash);
 		sonde_json_object(json);
@@ -212,11 +211,9 @@ static void put_entry(struct sonde_json *json, const struct sonde_try_entry *ent
 	if (entry->is_attempt) {
 		sonde_json_put_text(json, "what", entry->what);
 		sonde_json_put_text(json, "baseline", entry->baseline);
-		sonde_json_key(json, "in_turn");
-		sonde_json_bool(json, entry->is_in_turn);
+		sonde_json_put_bool(json, "in_turn", entry->is_in_turn);
 	}
-	sonde_json_key(json, "command");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "command");
 	for (size_t i = 0; entry->words[i]; i++)
 		sonde_json_text(json, entry->words[i]);
 	sonde_json_end(json);

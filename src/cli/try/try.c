@@ -86,12 +86,6 @@ static const struct sonde_option options[] = {
     {0},
 };
 
-static int complain(const char *what)
-{
-	fprintf(stderr, "sonde try: %s\n", what);
-	return SONDE_EXIT_OURS;
-}
-
 /* --- measuring --------------------------------------------------------------------------------------------------- */
 
 /* Measures zones in separate runs after the compared ones. An error here does not discard what was measured before. */
@@ -407,32 +401,32 @@ static const struct action *choose(const struct request *request)
 static const struct sonde_format *choose_format(const struct request *request)
 {
 	const char *name = request->format ? request->format : request->json ? "json" : "text";
-	const struct sonde_format *format = sonde_format_find(name);
-	if (format && format->render && !format->section)
-		return format;
-	fprintf(stderr, "sonde try: unknown report format '%s': use text, json, csv or md\n", name);
-	return NULL;
+	const struct sonde_format *format = sonde_output_report_format(name);
+	if (!format)
+		fprintf(stderr, "sonde try: unknown report format '%s': use text, json, csv or md\n", name);
+	return format;
 }
 
 static int act(struct request *request, const struct action *action)
 {
 	if (sonde_journal_init(&request->journal, request->folder))
-		return complain(sonde_error_text());
+		return sonde_command_complain("try", SONDE_EXIT_OURS);
 	if (request->word_count > 1) {
 		int code = sonde_journal_name(&request->journal, request->word[1]);
 		if (code)
-			return complain(sonde_error_text()), code == -EINVAL ? SONDE_EXIT_USAGE : SONDE_EXIT_OURS;
+			return sonde_command_complain("try", SONDE_EXIT_OURS),
+			       code == -EINVAL ? SONDE_EXIT_USAGE : SONDE_EXIT_OURS;
 	}
 	if (sonde_output_open(&request->out, request->output, request->force))
-		return complain(sonde_error_text()), SONDE_EXIT_USAGE;
+		return sonde_command_complain("try", SONDE_EXIT_OURS), SONDE_EXIT_USAGE;
 	int status = action->run(request),
 	    is_verdict = status == SONDE_EXIT_NEGATIVE || status == SONDE_EXIT_INCONCLUSIVE;
 	int is_bad = status && !is_verdict;
 	if (is_bad)
-		complain(sonde_error_text());
+		sonde_command_complain("try", SONDE_EXIT_OURS);
 	int closed = sonde_output_close(&request->out, is_bad && !request->is_shown ? -ECANCELED : 0);
 	if (closed && !is_bad) {
-		complain(sonde_error_text());
+		sonde_command_complain("try", SONDE_EXIT_OURS);
 		status = SONDE_EXIT_OURS;
 	}
 	return status;

@@ -217,14 +217,11 @@ void sonde_try_zones_put(struct sonde_json *json, const struct sonde_try_zones *
 {
 	if (!zones->runs)
 		return;
-	sonde_json_key(json, "zones");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "zones");
 	sonde_json_put_uint(json, "runs", zones->runs);
 	sonde_json_put_uint(json, "left_out", zones->left_out);
-	sonde_json_key(json, "has_baseline");
-	sonde_json_bool(json, zones->has_baseline);
-	sonde_json_key(json, "zones");
-	sonde_json_array(json);
+	sonde_json_put_bool(json, "has_baseline", zones->has_baseline);
+	sonde_json_put_array(json, "zones");
 	for (size_t i = 0; i < zones->count; i++) {
 		const struct sonde_try_zone *zone = &zones->zone[i];
 		sonde_json_object(json);
@@ -236,8 +233,7 @@ void sonde_try_zones_put(struct sonde_json *json, const struct sonde_try_zones *
 			snprintf(key, sizeof key, "%s_calls", sides[side]);
 			sonde_json_put_uint(json, key, zone->calls[side]);
 			snprintf(key, sizeof key, "%s_ns", sides[side]);
-			sonde_json_key(json, key);
-			sonde_json_array(json);
+			sonde_json_put_array(json, key);
 			for (size_t run = 0; run < zones->runs; run++)
 				sonde_json_uint(json, (uint64_t)zone->ns[side][run]);
 			sonde_json_end(json);

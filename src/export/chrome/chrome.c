@@ -18,7 +18,6 @@
 #include "export/format.h"
 #include "export/missing.h"
 #include "export/origin.h"
-#include "export/stacks.h"
 #include "util/error.h"
 
 static void put_names(struct sonde_chrome *chrome)
@@ -42,8 +41,7 @@ static void put_origin(struct sonde_chrome *chrome)
 	struct sonde_origin origin = {0};
 	const char *args = sonde_origin_next(&origin, chrome->session);
 	if (args) {
-		sonde_json_key(json, "import_notes");
-		sonde_json_array(json);
+		sonde_json_put_array(json, "import_notes");
 		for (; args; args = sonde_origin_next(&origin, chrome->session))
 			sonde_json_text(json, args);
 		sonde_json_end(json);
@@ -62,8 +60,7 @@ static void put_tail(struct sonde_chrome *chrome)
 	const char *command = sonde_session_info(chrome->session, "run.command");
 	sonde_json_put_text(json, "displayTimeUnit", "ns");
 	sonde_json_put_uint(json, "baseTimeNanoseconds", sonde_session_head(chrome->session)->start_real_ns);
-	sonde_json_key(json, "otherData");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "otherData");
 	sonde_json_put_text(json, "exporter", "sonde");
 	sonde_json_put_text(json, "command", command ? command : "");
 	put_origin(chrome);
@@ -102,41 +99,30 @@ static void put_tail(struct sonde_chrome *chrome)
 	 SONDE_TRACKS_OF(SONDE_TRACK_DEVICES) | SONDE_TRACKS_OF(SONDE_TRACK_SERIES) | \
 	 SONDE_TRACKS_OF(SONDE_TRACK_PATH))
 
-static int put_batches(struct sonde_chrome *chrome)
+static int put_batch(void *context, const struct sonde_batch *batch)
 {
-	struct sonde_cursor *cursor;
-	int rc = sonde_cursor_open(&cursor, chrome->session,
-				   1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS | 1u << SONDE_CHUNK_WAITS);
-	if (rc)
-		return rc;
-	const struct sonde_batch *batch;
-	int error = 0;
-	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0) {
-		if (batch->type == SONDE_CHUNK_ZONES)
-			error = sonde_chrome_zones(chrome, batch);
-		else if (batch->type == SONDE_CHUNK_WAITS)
-			sonde_chrome_waits(chrome, batch);
-		else
-			error = sonde_export_tracks_batch(&chrome->tracks, batch);
-	}
-	sonde_cursor_close(cursor);
-	if (!error && !rc)
-		sonde_chrome_waits_end(chrome);
-	return error ? error : rc;
+	if (batch->type == SONDE_CHUNK_ZONES)
+		return sonde_chrome_zones(context, batch);
+	if (batch->type == SONDE_CHUNK_EVENTS)
+		return sonde_export_tracks_batch(&((struct sonde_chrome *)context)->tracks, batch);
+	sonde_chrome_waits(context, batch);
+	return 0;
 }
 
 static int put_document(struct sonde_chrome *chrome)
 {
 	struct sonde_json *json = &chrome->json;
 	sonde_json_object(json);
-	sonde_json_key(json, "traceEvents");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "traceEvents");
 	put_names(chrome);
 	int rc = sonde_chrome_waits_begin(chrome);
 	if (!rc)
-		rc = put_batches(chrome);
+		rc = sonde_session_batches(chrome->session,
+					   1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS | 1u << SONDE_CHUNK_WAITS,
+					   put_batch, chrome);
 	if (rc)
 		return rc;
+	sonde_chrome_waits_end(chrome);
 	rc = sonde_export_tracks(&chrome->tracks, EARLIER & ~SONDE_TRACKS_OF(SONDE_TRACK_EVENTS));
 	if (rc)
 		return rc;

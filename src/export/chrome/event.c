@@ -41,8 +41,7 @@ void sonde_chrome_begin(struct sonde_chrome *chrome, const struct sonde_chrome_e
 
 void sonde_chrome_args(struct sonde_chrome *chrome)
 {
-	sonde_json_key(&chrome->json, "args");
-	sonde_json_object(&chrome->json);
+	sonde_json_put_object(&chrome->json, "args");
 }
 
 void sonde_chrome_end(struct sonde_chrome *chrome)

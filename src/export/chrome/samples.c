@@ -40,8 +40,7 @@ static void put_node(struct samples *samples, uint32_t parent, uint32_t function
 	sonde_json_put_uint(json, "id", ++samples->last_id);
 	if (parent)
 		sonde_json_put_uint(json, "parent", parent);
-	sonde_json_key(json, "callFrame");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "callFrame");
 	sonde_json_put_text(json, "functionName", sonde_stack_function_name(samples->chrome->session, function));
 	sonde_json_put_text(json, "url", "");
 	sonde_json_put_uint(json, "scriptId", 0);
@@ -119,8 +118,7 @@ static void begin_event(struct samples *samples, const char *name, uint32_t thre
 	sonde_chrome_begin(samples->chrome, &event);
 	sonde_json_put_text(&samples->chrome->json, "id", id);
 	sonde_chrome_args(samples->chrome);
-	sonde_json_key(&samples->chrome->json, "data");
-	sonde_json_object(&samples->chrome->json);
+	sonde_json_put_object(&samples->chrome->json, "data");
 }
 
 static void end_event(struct samples *samples)
@@ -147,10 +145,8 @@ static int put_chunk(struct samples *samples, const struct sonde_batch *batch, c
 	if (!samples->last_ns[thread])
 		put_profile(samples, thread, batch->samples.time_ns[order[0]]);
 	begin_event(samples, "ProfileChunk", thread, batch->samples.time_ns[order[0]]);
-	sonde_json_key(json, "cpuProfile");
-	sonde_json_object(json);
-	sonde_json_key(json, "nodes");
-	sonde_json_array(json);
+	sonde_json_put_object(json, "cpuProfile");
+	sonde_json_put_array(json, "nodes");
 	for (size_t i = 0; i < count && !rc; i++) {
 		uint32_t kernel = (uint32_t)sonde_export_stacks_in_kernel(samples->chrome->session, batch, order[i]);
 		samples->ids[i] = stack_id(samples, thread, batch->samples.stack[order[i]], kernel, &rc);
@@ -158,22 +154,19 @@ static int put_chunk(struct samples *samples, const struct sonde_batch *batch, c
 	if (rc)
 		return rc;
 	sonde_json_end(json);
-	sonde_json_key(json, "samples");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "samples");
 	for (size_t i = 0; i < count; i++)
 		sonde_json_uint(json, samples->ids[i]);
 	sonde_json_end(json);
 	sonde_json_end(json);
-	sonde_json_key(json, "timeDeltas");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "timeDeltas");
 	for (size_t i = 0; i < count; i++) {
 		sonde_chrome_micros_value(samples->chrome,
 					  (int64_t)(batch->samples.time_ns[order[i]] - samples->last_ns[thread]));
 		samples->last_ns[thread] = batch->samples.time_ns[order[i]];
 	}
 	sonde_json_end(json);
-	sonde_json_key(json, "cpuNanoseconds"); /* weight of each sample; other readers ignore it */
-	sonde_json_array(json);
+	sonde_json_put_array(json, "cpuNanoseconds"); /* weight of each sample; other readers ignore it */
 	for (size_t i = 0; i < count; i++)
 		sonde_json_uint(json, batch->samples.weight_ns[order[i]]);
 	sonde_json_end(json);
@@ -190,8 +183,9 @@ static int by_thread(const void *left, const void *right, void *state)
 	return a < b ? -1 : a > b;
 }
 
-static int put_batch(struct samples *samples, const struct sonde_batch *batch)
+static int put_batch(void *context, const struct sonde_batch *batch)
 {
+	struct samples *samples = context;
 	if (batch->count > samples->batch_cap) {
 		free(samples->order);
 		free(samples->ids);
@@ -221,21 +215,15 @@ static int put_batch(struct samples *samples, const struct sonde_batch *batch)
 int sonde_chrome_samples(struct sonde_chrome *chrome)
 {
 	struct samples samples = {.chrome = chrome};
-	struct sonde_cursor *cursor;
-	int rc = sonde_cursor_open(&cursor, chrome->session, 1u << SONDE_CHUNK_SAMPLES);
-	if (rc)
-		return rc;
 	samples.thread_count = sonde_session_thread_count(chrome->session) + 1;
 	samples.last_ns = calloc(samples.thread_count, sizeof *samples.last_ns);
-	const struct sonde_batch *batch;
-	int error = samples.last_ns ? 0 : sonde_error(ENOMEM, "out of memory for %zu threads", samples.thread_count);
-	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
-		error = put_batch(&samples, batch);
-	sonde_cursor_close(cursor);
+	int rc = samples.last_ns
+		     ? sonde_session_batches(chrome->session, 1u << SONDE_CHUNK_SAMPLES, put_batch, &samples)
+		     : sonde_error(ENOMEM, "out of memory for %zu threads", samples.thread_count);
 	sonde_map_fini(&samples.nodes);
 	free(samples.last_ns);
 	sonde_stack_path_fini(&samples.path);
 	free(samples.order);
 	free(samples.ids);
-	return error ? error : rc;
+	return rc;
 }

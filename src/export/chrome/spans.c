@@ -26,8 +26,7 @@ static void put_edge(struct sonde_chrome *chrome, const struct sonde_mark_span *
 	if (*phase == 'b')
 		sonde_chrome_put_args(chrome);
 	if (*phase == 'e' && !span->end) {
-		sonde_json_key(&chrome->json, "unfinished");
-		sonde_json_bool(&chrome->json, 1);
+		sonde_json_put_bool(&chrome->json, "unfinished", 1);
 	}
 	sonde_chrome_end(chrome);
 }

@@ -133,8 +133,7 @@ static void put_links(struct sonde_json *json, const struct sonde_track_links *l
 		return;
 	snprintf(id, sizeof id, "0x%" PRIx32, links->first);
 	sonde_json_put_text(json, "bind_id", id);
-	sonde_json_key(json, links->end ? "flow_in" : "flow_out");
-	sonde_json_bool(json, 1);
+	sonde_json_put_bool(json, links->end ? "flow_in" : "flow_out", 1);
 }
 
 int sonde_chrome_track(void *context, const struct sonde_track_event *event)

@@ -122,8 +122,7 @@ static void end_shared(struct sonde_chrome *chrome, uint32_t thread)
 		return;
 	begin_slice(chrome, "calls", thread, shared->from_ns, shared->to_ns);
 	sonde_json_put_uint(json, "calls", shared->calls);
-	sonde_json_key(json, "waited_ns");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "waited_ns");
 	for (uint32_t kind = 0; kind < SONDE_WAIT_KINDS; kind++)
 		if (shared->ns[kind])
 			sonde_json_put_uint(json, sonde_wait_row(kind)->name, shared->ns[kind]);
@@ -170,8 +169,9 @@ static void share(struct sonde_chrome *chrome, const struct sonde_call *call)
 
 /* --- all calls --------------------------------------------------------------------------------------------------- */
 
-static int count(struct sonde_chrome_calls *calls, const struct sonde_batch *batch)
+static int count(void *context, const struct sonde_batch *batch)
 {
+	struct sonde_chrome_calls *calls = context;
 	struct sonde_call call;
 	int rc = 0;
 	for (size_t i = 0; i < batch->count && !rc; i++) {
@@ -193,8 +193,6 @@ int sonde_chrome_waits_begin(struct sonde_chrome *chrome)
 	const struct sonde_format_options *options = chrome->options;
 	const struct sonde_selection wanted = options->selection;
 	struct sonde_chrome_calls *calls = chrome->calls = calloc(1, sizeof *calls);
-	struct sonde_cursor *cursor;
-	const struct sonde_batch *batch;
 	size_t threads = sonde_session_thread_count(chrome->session) + 1;
 	if (calls)
 		calls->shared = calloc(threads, sizeof *calls->shared);
@@ -202,14 +200,9 @@ int sonde_chrome_waits_begin(struct sonde_chrome *chrome)
 		return sonde_error(ENOMEM, "out of memory for calls of %zu threads", threads);
 	calls->threads = threads;
 	calls->range = sonde_weigh_range(chrome->session, &wanted);
-	int error = 0, rc = sonde_cursor_open(&cursor, chrome->session, 1u << SONDE_CHUNK_WAITS);
+	int rc = sonde_session_batches(chrome->session, 1u << SONDE_CHUNK_WAITS, count, calls);
 	if (rc)
 		return rc;
-	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
-		error = count(calls, batch);
-	sonde_cursor_close(cursor);
-	if (error)
-		return error;
 	sonde_holds_sort(&calls->holds);
 	for (size_t i = 0; i < threads; i++) {
 		calls->share.lives_ns += calls->shared[i].to_ns - calls->shared[i].from_ns;
@@ -217,7 +210,7 @@ int sonde_chrome_waits_begin(struct sonde_chrome *chrome)
 	}
 	sonde_track_share_choose(&calls->share);
 	chrome->waits_least_ns = calls->share.least_ns;
-	return rc;
+	return 0;
 }
 
 void sonde_chrome_waits(struct sonde_chrome *chrome, const struct sonde_batch *batch)

@@ -46,16 +46,13 @@ static void put_points(struct sonde_json *json, const struct sonde_firefox *fire
 {
 	const struct sonde_spool_row *rows = firefox->points.rows + firefox->points.begins[counter];
 	size_t count = firefox->points.counts[counter];
-	sonde_json_key(json, "samples");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "samples");
 	sonde_json_put_uint(json, "length", count);
-	sonde_json_key(json, "time");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "time");
 	for (size_t i = 0; i < count; i++)
 		sonde_firefox_ms(json, sonde_firefox_after(firefox, rows[i].time));
 	sonde_json_end(json);
-	sonde_json_key(json, "count");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "count");
 	for (size_t i = 0; i < count; i++)
 		sonde_json_int(json, (int64_t)(rows[i].value - (i ? rows[i - 1].value : 0)));
 	sonde_json_end(json);
@@ -64,8 +61,7 @@ static void put_points(struct sonde_json *json, const struct sonde_firefox *fire
 
 void sonde_firefox_counters(const struct sonde_firefox *firefox, struct sonde_json *json)
 {
-	sonde_json_key(json, "counters");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "counters");
 	for (uint32_t i = 0; i < firefox->counter_count; i++) {
 		const struct sonde_firefox_counter *counter = &firefox->counters[i];
 		const struct sonde_process *process = sonde_session_process(firefox->session, counter->process);

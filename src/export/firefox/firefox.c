@@ -18,29 +18,23 @@ enum { VERSION = 48, GECKO_VERSION = 29 };
 
 /* --- collecting --------------------------------------------------------------------------------------------------- */
 
-static int gather_samples(struct sonde_firefox *firefox)
+static int gather_samples(void *context, const struct sonde_batch *batch)
 {
-	struct sonde_cursor *cursor;
-	const struct sonde_batch *batch;
-	int rc = sonde_cursor_open(&cursor, firefox->session, 1u << SONDE_CHUNK_SAMPLES);
-	if (rc)
-		return rc;
-	while (!firefox->error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
-		for (size_t i = 0; i < batch->count && !firefox->error; i++) {
-			uint32_t thread = batch->samples.thread[i];
-			int in_kernel = sonde_export_stacks_in_kernel(firefox->session, batch, i);
-			const struct sonde_spool_row row = {.time = batch->samples.time_ns[i],
-							    .value = batch->samples.weight_ns[i],
-							    .text_at = firefox->samples.row_count,
-							    .group = thread,
-							    .name = batch->samples.stack[i],
-							    .kind = (uint32_t)in_kernel};
-			if (sonde_firefox_has(firefox, thread) &&
-			    sonde_selection_takes(&firefox->options->selection, row.time, thread))
-				firefox->error = sonde_spool_add(&firefox->samples, &row);
-		}
-	sonde_cursor_close(cursor);
-	return firefox->error ? firefox->error : rc;
+	struct sonde_firefox *firefox = context;
+	for (size_t i = 0; i < batch->count && !firefox->error; i++) {
+		uint32_t thread = batch->samples.thread[i];
+		int in_kernel = sonde_export_stacks_in_kernel(firefox->session, batch, i);
+		const struct sonde_spool_row row = {.time = batch->samples.time_ns[i],
+						    .value = batch->samples.weight_ns[i],
+						    .text_at = firefox->samples.row_count,
+						    .group = thread,
+						    .name = batch->samples.stack[i],
+						    .kind = (uint32_t)in_kernel};
+		if (sonde_firefox_has(firefox, thread) &&
+		    sonde_selection_takes(&firefox->options->selection, row.time, thread))
+			firefox->error = sonde_spool_add(&firefox->samples, &row);
+	}
+	return firefox->error;
 }
 
 /* --- the document ------------------------------------------------------------------------------------------------- */
@@ -53,14 +47,12 @@ static void put_categories(struct sonde_json *json)
 	    [SONDE_FIREFOX_WAIT] = {"Wait", "purple"},       [SONDE_FIREFOX_MARK] = {"Mark", "green"},
 	    [SONDE_FIREFOX_PATH] = {"Critical path", "red"}, [SONDE_FIREFOX_DEVICE] = {"Device", "lightblue"},
 	};
-	sonde_json_key(json, "categories");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "categories");
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		sonde_json_object(json);
 		sonde_json_put_text(json, "name", rows[i][0]);
 		sonde_json_put_text(json, "color", rows[i][1]);
-		sonde_json_key(json, "subcategories");
-		sonde_json_array(json);
+		sonde_json_put_array(json, "subcategories");
 		sonde_json_text(json, "Other");
 		sonde_json_end(json);
 		sonde_json_end(json);
@@ -87,12 +79,10 @@ static void put_extra(const struct sonde_firefox *firefox, struct sonde_json *js
 		    {"Unreadable bytes", "bytes", missing.damaged_b},
 		    {"Unreadable chunks", "integer", missing.skipped},
 		    {"Incomplete (1 = yes)", "integer", (uint64_t)missing.cut}};
-	sonde_json_key(json, "extra");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "extra");
 	sonde_json_object(json);
 	sonde_json_put_text(json, "label", "sonde");
-	sonde_json_key(json, "entries");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "entries");
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		sonde_json_object(json);
 		sonde_json_put_text(json, "label", rows[i].label);
@@ -115,8 +105,7 @@ static void put_flags(struct sonde_json *json)
 		     {"doesNotUseFrameImplementation", 1},
 		     {"sourceCodeIsNotOnSearchfox", 1}};
 	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-		sonde_json_key(json, flags[i].key);
-		sonde_json_bool(json, flags[i].value);
+		sonde_json_put_bool(json, flags[i].key, flags[i].value);
 	}
 }
 
@@ -124,8 +113,7 @@ static void put_meta(const struct sonde_firefox *firefox, struct sonde_json *jso
 {
 	static const char *const units[] = {"time", "ms", "eventDelay", "ms", "threadCPUDelta", "ns"};
 	const char *command = sonde_session_info(firefox->session, "run.command");
-	sonde_json_key(json, "meta");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "meta");
 	sonde_json_put_uint(json, "preprocessedProfileVersion", VERSION);
 	sonde_json_put_uint(json, "version", GECKO_VERSION);
 	sonde_json_key(json, "interval");
@@ -141,17 +129,14 @@ static void put_meta(const struct sonde_firefox *firefox, struct sonde_json *jso
 	sonde_json_put_text(json, "platform", "Linux");
 	sonde_json_put_text(json, "toolkit", "");
 	put_flags(json);
-	sonde_json_key(json, "sampleUnits");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "sampleUnits");
 	for (size_t i = 0; i < sizeof units / sizeof *units; i += 2)
 		sonde_json_put_text(json, units[i], units[i + 1]);
 	sonde_json_end(json);
-	sonde_json_key(json, "extensions");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "extensions");
 	static const char *const columns[] = {"id", "name", "baseURL"};
 	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-		sonde_json_key(json, columns[i]);
-		sonde_json_array(json);
+		sonde_json_put_array(json, columns[i]);
 		sonde_json_end(json);
 	}
 	sonde_json_put_uint(json, "length", 0);
@@ -165,8 +150,7 @@ static void put_meta(const struct sonde_firefox *firefox, struct sonde_json *jso
 /* Lists all modules, so that their index is their id − 1. */
 static void put_libraries(const struct sonde_firefox *firefox, struct sonde_json *json)
 {
-	sonde_json_key(json, "libs");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "libs");
 	for (uint32_t id = 1; id <= sonde_session_module_count(firefox->session); id++) {
 		const struct sonde_module *module = sonde_session_module(firefox->session, id);
 		sonde_json_object(json);
@@ -190,13 +174,11 @@ static int put_document(struct sonde_firefox *firefox)
 	put_meta(firefox, json);
 	put_libraries(firefox, json);
 	for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
-		sonde_json_key(json, empty[i]);
-		sonde_json_array(json);
+		sonde_json_put_array(json, empty[i]);
 		sonde_json_end(json);
 	}
 	sonde_firefox_counters(firefox, json);
-	sonde_json_key(json, "threads");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "threads");
 	for (uint32_t id = 1; id <= sonde_session_thread_count(firefox->session) && !firefox->error; id++)
 		if (sonde_firefox_has(firefox, id))
 			sonde_firefox_thread(firefox, sonde_session_thread(firefox->session, id));
@@ -219,22 +201,17 @@ static int put_document(struct sonde_firefox *firefox)
 
 static int gather(struct sonde_firefox *firefox)
 {
-	static const struct {
-		int (*gather)(struct sonde_firefox *);
-		uint32_t kinds; /* kinds of tracks to collect, if `put` is NULL */
-	} parts[] = {{gather_samples, 0},
-		     {sonde_firefox_markers, 0},
-		     {sonde_firefox_calls, 0},
-		     {NULL, SONDE_TRACKS_OF(SONDE_TRACK_PATH)},
-		     {NULL, SONDE_TRACKS_ALL & ~APART},
-		     {NULL, SONDE_TRACKS_OF(SONDE_TRACK_SERIES)}};
 	struct sonde_spool *const spools[] = {&firefox->samples, &firefox->markers, &firefox->points};
 	uint32_t threads = sonde_firefox_groups(firefox), counters = (uint32_t)sonde_firefox_counters_max(firefox) + 1;
 	int rc = sonde_annotations_read(&firefox->annotations, firefox->session);
 	for (size_t i = 0; i < sizeof spools / sizeof *spools && !rc; i++)
 		rc = sonde_spool_init(spools[i], spools[i] == &firefox->points ? counters : threads);
-	for (size_t i = 0; i < sizeof parts / sizeof *parts && !rc; i++)
-		rc = parts[i].gather ? parts[i].gather(firefox) : sonde_export_tracks(&firefox->tracks, parts[i].kinds);
+	rc = rc ? rc : sonde_session_batches(firefox->session, 1u << SONDE_CHUNK_SAMPLES, gather_samples, firefox);
+	rc = rc ? rc : sonde_firefox_markers(firefox);
+	rc = rc ? rc : sonde_firefox_calls(firefox);
+	rc = rc ? rc : sonde_export_tracks(&firefox->tracks, SONDE_TRACKS_OF(SONDE_TRACK_PATH));
+	rc = rc ? rc : sonde_export_tracks(&firefox->tracks, SONDE_TRACKS_ALL & ~APART);
+	rc = rc ? rc : sonde_export_tracks(&firefox->tracks, SONDE_TRACKS_OF(SONDE_TRACK_SERIES));
 	for (size_t i = 0; i < sizeof spools / sizeof *spools && !rc; i++)
 		rc = sonde_spool_gather(spools[i]);
 	return rc;

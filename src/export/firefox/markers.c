@@ -8,7 +8,6 @@
 
 #include "export/calls.h"
 #include "export/firefox/rows.h"
-#include "export/stacks.h"
 #include "util/error.h"
 
 /* --- one marker --------------------------------------------------------------------------------------------------- */
@@ -90,25 +89,25 @@ static void take_spans(struct sonde_firefox *firefox)
 			put_span(firefox, span.begin, span.end);
 }
 
+static int put_batch(void *context, const struct sonde_batch *batch)
+{
+	struct sonde_firefox *firefox = context;
+	if (batch->type == SONDE_CHUNK_EVENTS)
+		return firefox->error = sonde_export_tracks_batch(&firefox->tracks, batch);
+	for (size_t i = 0; i < batch->count && !firefox->error; i++) {
+		struct sonde_mark_zone zone;
+		sonde_annotations_zone(&firefox->annotations, &firefox->options->selection, batch, i, &zone);
+		if (zone.is_wanted && sonde_firefox_has(firefox, zone.thread))
+			put_zone(firefox, &zone);
+	}
+	return firefox->error;
+}
+
 int sonde_firefox_markers(struct sonde_firefox *firefox)
 {
-	struct sonde_cursor *cursor;
-	const struct sonde_batch *batch;
-	int rc = sonde_cursor_open(&cursor, firefox->session, 1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS);
-	if (rc)
-		return rc;
-	while (!firefox->error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0) {
-		if (batch->type == SONDE_CHUNK_EVENTS)
-			firefox->error = sonde_export_tracks_batch(&firefox->tracks, batch);
-		for (size_t i = 0; batch->type == SONDE_CHUNK_ZONES && i < batch->count && !firefox->error; i++) {
-			struct sonde_mark_zone zone;
-			sonde_annotations_zone(&firefox->annotations, &firefox->options->selection, batch, i, &zone);
-			if (zone.is_wanted && sonde_firefox_has(firefox, zone.thread))
-				put_zone(firefox, &zone);
-		}
-	}
-	sonde_cursor_close(cursor);
-	if (!firefox->error && !rc)
+	int rc = sonde_session_batches(firefox->session, 1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS, put_batch,
+				       firefox);
+	if (!rc)
 		take_spans(firefox);
 	return firefox->error ? firefox->error : rc;
 }
@@ -199,28 +198,24 @@ const struct sonde_firefox_field *sonde_firefox_fields(const char *type)
 
 void sonde_firefox_schema(struct sonde_json *json)
 {
-	sonde_json_key(json, "markerSchema");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "markerSchema");
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
 		sonde_json_object(json);
 		sonde_json_put_text(json, "name", types[i].type);
 		if (*types[i].label)
 			sonde_json_put_text(json, "tableLabel", types[i].label);
-		sonde_json_key(json, "display");
-		sonde_json_array(json);
+		sonde_json_put_array(json, "display");
 		sonde_json_text(json, "marker-chart");
 		sonde_json_text(json, "marker-table");
 		sonde_json_text(json, "timeline-overview");
 		sonde_json_end(json);
-		sonde_json_key(json, "data");
-		sonde_json_array(json);
+		sonde_json_put_array(json, "data");
 		for (const struct sonde_firefox_field *field = types[i].fields; field->key; field++) {
 			sonde_json_object(json);
 			sonde_json_put_text(json, "key", field->key);
 			sonde_json_put_text(json, "label", field->label);
 			sonde_json_put_text(json, "format", field->format);
-			sonde_json_key(json, "searchable");
-			sonde_json_bool(json, 1);
+			sonde_json_put_bool(json, "searchable", 1);
 			sonde_json_end(json);
 		}
 		sonde_json_end(json);

@@ -207,8 +207,7 @@ static void put_number(struct sonde_json *json, uint32_t number, const char *non
 /* Writes a column of `count` equal values. */
 static void put_same(struct sonde_json *json, const char *key, size_t count, const char *value)
 {
-	sonde_json_key(json, key);
-	sonde_json_array(json);
+	sonde_json_put_array(json, key);
 	for (size_t i = 0; i < count; i++)
 		sonde_json_raw(json, value);
 	sonde_json_end(json);
@@ -229,8 +228,7 @@ static void put_stacks(const struct tables *tables, struct sonde_json *json)
 	const struct stack *stacks = tables->stacks.at;
 	const struct frame *frames = tables->frames.at;
 	size_t count = tables->stacks.count;
-	sonde_json_key(json, "stackTable");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "stackTable");
 	sonde_json_put_uint(json, "length", count);
 	COLUMN(json, "prefix", count, put_number(json, stacks[i].parent, "null"));
 	COLUMN(json, "frame", count, put_number(json, stacks[i].frame, "null"));
@@ -251,8 +249,7 @@ static void put_frames(const struct tables *tables, struct sonde_json *json)
 {
 	const struct frame *frames = tables->frames.at;
 	size_t count = tables->frames.count;
-	sonde_json_key(json, "frameTable");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "frameTable");
 	sonde_json_put_uint(json, "length", count);
 	COLUMN(json, "address", count, put_address(json, frames[i].address));
 	COLUMN(json, "inlineDepth", count, sonde_json_uint(json, frames[i].depth));
@@ -272,8 +269,7 @@ static void put_functions(const struct tables *tables, struct sonde_json *json)
 	const struct sonde_session *session = tables->firefox->session;
 	const struct function *functions = tables->functions.at;
 	size_t count = tables->functions.count;
-	sonde_json_key(json, "funcTable");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "funcTable");
 	sonde_json_put_uint(json, "length", count);
 	COLUMN(json, "name", count, sonde_json_uint(json, functions[i].name));
 	put_same(json, "isJS", count, "false");
@@ -293,8 +289,7 @@ static void put_resources(struct tables *tables, struct sonde_json *json)
 	const struct sonde_session *session = tables->firefox->session;
 	const uint32_t *modules = tables->resources.at;
 	size_t count = tables->resources.count;
-	sonde_json_key(json, "resourceTable");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "resourceTable");
 	sonde_json_put_uint(json, "length", count);
 	COLUMN(json, "lib", count, sonde_json_uint(json, modules[i] - 1));
 	COLUMN(json, "name", count,
@@ -302,8 +297,7 @@ static void put_resources(struct tables *tables, struct sonde_json *json)
 	put_same(json, "host", count, "null");
 	COLUMN(json, "type", count, sonde_json_uint(json, RESOURCE_LIBRARY));
 	sonde_json_end(json);
-	sonde_json_key(json, "nativeSymbols");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "nativeSymbols");
 	sonde_json_put_uint(json, "length", 0);
 	static const char *const empty[] = {"libIndex", "address", "name", "functionSize"};
 	for (size_t i = 0; i < sizeof empty / sizeof *empty; i++)
@@ -316,8 +310,7 @@ static void put_samples(struct tables *tables, struct sonde_json *json, struct s
 	const struct sonde_firefox *firefox = tables->firefox;
 	for (size_t i = 0; i < count && !firefox->error; i++)
 		rows[i].name = stack_of(tables, rows[i].name, rows[i].kind);
-	sonde_json_key(json, "samples");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "samples");
 	sonde_json_put_uint(json, "length", count);
 	COLUMN(json, "stack", count, put_number(json, rows[i].name, "null"));
 	COLUMN(json, "time", count, sonde_firefox_ms(json, sonde_firefox_after(firefox, rows[i].time)));
@@ -339,8 +332,7 @@ static void put_markers(struct tables *tables, struct sonde_json *json, const st
 			size_t count)
 {
 	struct sonde_firefox *firefox = tables->firefox;
-	sonde_json_key(json, "markers");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "markers");
 	sonde_json_put_uint(json, "length", count);
 	COLUMN(json, "name", count,
 	       sonde_json_uint(json, rows[i].name ? string_of(tables, firefox->names.texts[rows[i].name - 1]) : 0));
@@ -359,8 +351,7 @@ static void put_markers(struct tables *tables, struct sonde_json *json, const st
 
 static void put_strings(const struct tables *tables, struct sonde_json *json)
 {
-	sonde_json_key(json, "stringArray");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "stringArray");
 	sonde_json_text(json, "");
 	for (size_t i = 0; i < tables->strings.count; i++)
 		sonde_json_text(json, tables->strings.texts[i]);
@@ -390,12 +381,10 @@ static void put_head(struct sonde_firefox *firefox, const struct sonde_thread *t
 	put_time(firefox, "processShutdownTime", process ? process->end_ns : 0);
 	put_time(firefox, "registerTime", thread->start_ns);
 	put_time(firefox, "unregisterTime", thread->end_ns);
-	sonde_json_key(json, "pausedRanges");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "pausedRanges");
 	sonde_json_end(json);
 	sonde_json_put_text(json, "name", thread->name);
-	sonde_json_key(json, "isMainThread");
-	sonde_json_bool(json, process && process->pid == thread->tid);
+	sonde_json_put_bool(json, "isMainThread", process && process->pid == thread->tid);
 	sonde_json_put_text(json, "pid", pid);
 	sonde_json_put_uint(json, "tid", thread->tid);
 }

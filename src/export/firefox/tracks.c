@@ -112,8 +112,8 @@ void sonde_firefox_args(struct sonde_firefox_marker *marker, const struct sonde_
 		else
 			sonde_buf_printf(&text, "%" PRIu64, arg->number);
 	}
-	if (text.len_b && !sonde_buf_append(&text, "", 1))
-		sonde_json_put_text(&marker->json, "said", (const char *)text.data);
+	if (text.len_b)
+		sonde_json_put_text(&marker->json, "said", sonde_buf_string(&text));
 	sonde_buf_fini(&text);
 }
 

@@ -38,8 +38,7 @@ static const struct sonde_asset *asset_of(const char *path)
 static void put_people(struct sonde_json *json, const struct sonde_session *session)
 {
 	uint64_t start_ns = session ? sonde_session_run(session)->start_ns : 0;
-	sonde_json_key(json, "processes");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "processes");
 	for (uint32_t id = 1; session && id <= sonde_session_process_count(session); id++) {
 		const struct sonde_process *process = sonde_session_process(session, id);
 		sonde_json_object(json);
@@ -49,8 +48,7 @@ static void put_people(struct sonde_json *json, const struct sonde_session *sess
 		sonde_json_end(json);
 	}
 	sonde_json_end(json);
-	sonde_json_key(json, "threads");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "threads");
 	for (uint32_t id = 1; session && id <= sonde_session_thread_count(session); id++) {
 		const struct sonde_thread *thread = sonde_session_thread(session, id);
 		sonde_json_object(json);
@@ -59,11 +57,7 @@ static void put_people(struct sonde_json *json, const struct sonde_session *sess
 		sonde_json_put_uint(json, "tid", thread->tid);
 		sonde_json_put_text(json, "name", thread->name);
 		sonde_json_put_uint(json, "start_ns", thread->start_ns > start_ns ? thread->start_ns - start_ns : 0);
-		sonde_json_key(json, "end_ns");
-		if (thread->end_ns > start_ns)
-			sonde_json_uint(json, thread->end_ns - start_ns);
-		else
-			sonde_json_null(json);
+		sonde_json_put_known(json, "end_ns", thread->end_ns > start_ns, thread->end_ns - start_ns);
 		sonde_json_end(json);
 	}
 	sonde_json_end(json);
@@ -81,13 +75,11 @@ static void put_recording(const struct sonde_report *report, const struct sonde_
 	sonde_json_put_text(&json, "command", report->title);
 	sonde_json_put_uint(&json, "duration_ns", report->duration_ns);
 	put_people(&json, session);
-	sonde_json_key(&json, "sections");
-	sonde_json_array(&json);
+	sonde_json_put_array(&json, "sections");
 	for (const struct sonde_section *section = report->first; section; section = section->next)
 		sonde_json_text(&json, section->id);
 	sonde_json_end(&json);
-	sonde_json_key(&json, "timeline");
-	sonde_json_bool(&json, has_lanes);
+	sonde_json_put_bool(&json, "timeline", has_lanes);
 	sonde_json_end(&json);
 }
 

@@ -242,10 +242,8 @@ static void put_arrows(struct sonde_json *json, const struct lanes *lanes, struc
 	const struct sonde_tile_view view = {lanes->start_ns, lanes->end_ns, 1};
 	size_t of = 0, most = limit(lanes, ARROWS_MOST);
 	size_t count = sonde_tiles_arrows(lanes->tiles, &view, most, arrows, &of);
-	sonde_json_key(json, "arrows");
-	sonde_json_object(json);
-	sonde_json_key(json, "arrows");
-	sonde_json_array(json);
+	sonde_json_put_object(json, "arrows");
+	sonde_json_put_array(json, "arrows");
 	for (size_t i = 0; i < count; i++) {
 		sonde_json_object(json);
 		sonde_json_put_text(json, "kind", arrows[i].kind);
@@ -265,21 +263,15 @@ static void put_path(struct sonde_json *json, const struct lanes *lanes, struct 
 	const struct sonde_tile_view view = {lanes->start_ns, lanes->end_ns, 1};
 	size_t of = 0, most = limit(lanes, STEPS_MOST);
 	size_t count = sonde_tiles_steps(lanes->tiles, &view, most, steps, &of);
-	sonde_json_key(json, "path");
-	sonde_json_object(json);
-	sonde_json_key(json, "steps");
-	sonde_json_array(json);
+	sonde_json_put_object(json, "path");
+	sonde_json_put_array(json, "steps");
 	for (size_t i = 0; i < count; i++) {
 		sonde_json_object(json);
 		sonde_json_put_uint(json, "start", since(lanes, steps[i].from_ns));
 		sonde_json_put_uint(json, "length", steps[i].to_ns - steps[i].from_ns);
 		sonde_json_put_uint(json, "name", steps[i].name);
 		sonde_json_put_uint(json, "thread", steps[i].thread);
-		sonde_json_key(json, "lane");
-		if (steps[i].lane == UINT32_MAX)
-			sonde_json_null(json);
-		else
-			sonde_json_uint(json, steps[i].lane);
+		sonde_json_put_known(json, "lane", steps[i].lane != UINT32_MAX, steps[i].lane);
 		sonde_json_end(json);
 	}
 	sonde_json_end(json);

@@ -5,11 +5,7 @@ static void put_name(struct sonde_json *json, const struct sonde_tile_name *name
 {
 	sonde_json_object(json);
 	sonde_json_put_text(json, "name", name->text);
-	sonde_json_key(json, "color");
-	if (name->color)
-		sonde_json_uint(json, name->color & 0xffffff);
-	else
-		sonde_json_null(json);
+	sonde_json_put_known(json, "color", name->color != 0, name->color & 0xffffff);
 	sonde_json_end(json);
 }
 
@@ -34,13 +30,11 @@ static void put_lane(struct sonde_json *json, const struct sonde_tile_lane *lane
 
 void sonde_lanes_json(struct sonde_json *json, const struct sonde_tiles *tiles)
 {
-	sonde_json_key(json, "names");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "names");
 	for (size_t i = 0; i < sonde_tiles_name_count(tiles); i++)
 		put_name(json, sonde_tiles_name(tiles, i));
 	sonde_json_end(json);
-	sonde_json_key(json, "lanes");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "lanes");
 	for (size_t i = 0; i < sonde_tiles_lane_count(tiles); i++)
 		put_lane(json, sonde_tiles_lane(tiles, i));
 	sonde_json_end(json);

@@ -65,8 +65,7 @@ static void put_figure(struct picture *picture, enum sonde_unit unit, double val
 {
 	sonde_buf_clear(&picture->scratch);
 	sonde_figure_value(&picture->scratch, unit, value, 0);
-	if (!sonde_buf_append(&picture->scratch, "", 1))
-		sonde_clean_markup(picture->out, (const char *)picture->scratch.data); /* "<0.1 %" */
+	sonde_clean_markup(picture->out, sonde_buf_string(&picture->scratch)); /* "<0.1 %" */
 }
 
 static uint32_t hue_of(const struct picture *picture, const char *module)
@@ -130,8 +129,7 @@ static void put_label(struct picture *picture, const char *name, double width)
 	struct sonde_buf head;
 	sonde_buf_init(&head, TEXT_MAX_B);
 	sonde_clean_head(&head, clean, capacity - 1);
-	if (!sonde_buf_append(&head, "", 1))
-		sonde_clean_markup(picture->out, (const char *)head.data);
+	sonde_clean_markup(picture->out, sonde_buf_string(&head));
 	fputs("…", picture->out);
 	sonde_buf_fini(&head);
 }

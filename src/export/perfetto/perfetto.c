@@ -14,7 +14,6 @@
 
 #include "export/missing.h"
 #include "export/proto.h"
-#include "export/stacks.h"
 #include "util/error.h"
 
 enum { MESSAGE_MAX_B = 64 << 20 };
@@ -63,19 +62,20 @@ static void put_names(struct sonde_perfetto *perfetto)
 			sonde_perfetto_thread(perfetto, i);
 }
 
+static int put_batch(void *context, const struct sonde_batch *batch)
+{
+	struct sonde_perfetto *perfetto = context;
+	if (batch->type == SONDE_CHUNK_ZONES)
+		sonde_perfetto_zones(perfetto, batch);
+	else
+		perfetto->error = sonde_export_tracks_batch(&perfetto->stream, batch);
+	return perfetto->error;
+}
+
 static int put_batches(struct sonde_perfetto *perfetto)
 {
-	struct sonde_cursor *cursor;
-	const struct sonde_batch *batch;
-	int rc = sonde_cursor_open(&cursor, perfetto->session, 1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS);
-	if (rc)
-		return rc;
-	while (!perfetto->error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
-		if (batch->type == SONDE_CHUNK_ZONES)
-			sonde_perfetto_zones(perfetto, batch);
-		else
-			perfetto->error = sonde_export_tracks_batch(&perfetto->stream, batch);
-	sonde_cursor_close(cursor);
+	int rc = sonde_session_batches(perfetto->session, 1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS, put_batch,
+				       perfetto);
 	if (!perfetto->error)
 		sonde_perfetto_zones_end(perfetto);
 	return perfetto->error ? perfetto->error : rc;

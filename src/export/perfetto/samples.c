@@ -140,8 +140,9 @@ static void put_sum(struct samples *samples, const struct sonde_batch *batch, si
 	sonde_perfetto_point_int(perfetto, track, batch->samples.time_ns[i], (int64_t)samples->sum_ns[id]);
 }
 
-static int put_batch(struct samples *samples, const struct sonde_batch *batch)
+static int put_batch(void *context, const struct sonde_batch *batch)
 {
+	struct samples *samples = context;
 	struct sonde_perfetto *perfetto = samples->perfetto;
 	for (size_t i = 0; i < batch->count && !perfetto->error; i++) {
 		if (batch->samples.thread[i] >= perfetto->thread_count ||
@@ -158,25 +159,17 @@ static int put_batch(struct samples *samples, const struct sonde_batch *batch)
 int sonde_perfetto_samples(struct sonde_perfetto *perfetto)
 {
 	struct samples samples = {.perfetto = perfetto};
-	struct sonde_cursor *cursor;
-	const struct sonde_batch *batch;
-	int rc = sonde_cursor_open(&cursor, perfetto->session, 1u << SONDE_CHUNK_SAMPLES);
-	if (rc)
-		return rc;
 	samples.functions = calloc(sonde_stack_id_end(perfetto->session), 1);
 	samples.modules = calloc(sonde_session_module_count(perfetto->session) + 1, 1);
 	samples.sum_ns = calloc(perfetto->thread_count, sizeof *samples.sum_ns);
-	int error = samples.functions && samples.modules && samples.sum_ns
-			? 0
-			: sonde_error(ENOMEM, "out of memory for %zu threads", perfetto->thread_count);
-	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
-		error = put_batch(&samples, batch);
-	sonde_cursor_close(cursor);
+	int rc = samples.functions && samples.modules && samples.sum_ns
+		     ? sonde_session_batches(perfetto->session, 1u << SONDE_CHUNK_SAMPLES, put_batch, &samples)
+		     : sonde_error(ENOMEM, "out of memory for %zu threads", perfetto->thread_count);
 	sonde_stack_lines_fini(&samples.lines);
 	sonde_map_fini(&samples.stacks);
 	sonde_map_fini(&samples.frames);
 	free(samples.functions);
 	free(samples.modules);
 	free(samples.sum_ns);
-	return error ? error : rc;
+	return rc;
 }

@@ -49,9 +49,7 @@ static void put_text(struct drawing *drawing, const char *text, size_t columns)
 {
 	sonde_buf_clear(&drawing->scratch);
 	sonde_clean_cut(&drawing->scratch, text, columns, 0);
-	sonde_buf_append(&drawing->scratch, "", 1);
-	if (!sonde_buf_error(&drawing->scratch))
-		sonde_clean_markup(drawing->out, (const char *)drawing->scratch.data);
+	sonde_clean_markup(drawing->out, sonde_buf_string(&drawing->scratch));
 }
 
 static void put_label(struct drawing *drawing, double x, double y, const char *anchor, const char *text)
@@ -317,9 +315,7 @@ static void put_figure(struct drawing *drawing, const struct sonde_plot_axis *ax
 {
 	sonde_buf_clear(&drawing->scratch);
 	sonde_figure_value(&drawing->scratch, axis->unit, value, 0);
-	sonde_buf_append(&drawing->scratch, "", 1);
-	if (!sonde_buf_error(&drawing->scratch))
-		sonde_clean_markup(drawing->out, (const char *)drawing->scratch.data);
+	sonde_clean_markup(drawing->out, sonde_buf_string(&drawing->scratch));
 	if (axis->suffix)
 		fputs(axis->suffix, drawing->out);
 }

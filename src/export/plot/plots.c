@@ -17,7 +17,7 @@
 enum { FIGURE_MAX_B = 256, WHY_MAX_B = 1024, LIST_INDENT = 13, LIST_WIDTH = 80 };
 #define BAR_WIDTH 0.42 /* width of each of the two bars of a name */
 
-struct builder {
+struct sonde_plot_builder {
 	const struct sonde_report *report;
 	struct sonde_arena arena;
 	struct sonde_plot plot;
@@ -32,14 +32,12 @@ static double value_of(const struct sonde_section *section, size_t row, const ch
 	return cell->kind == SONDE_CELL_INT ? (double)cell->integer : cell->kind == SONDE_CELL_REAL ? cell->real : NAN;
 }
 
-static const char *figure_of(struct builder *builder, enum sonde_unit unit, double value)
+static const char *figure_of(struct sonde_plot_builder *builder, enum sonde_unit unit, double value)
 {
 	struct sonde_buf text;
 	sonde_buf_init(&text, FIGURE_MAX_B);
 	sonde_figure_value(&text, unit, value, 0);
-	sonde_buf_append(&text, "", 1);
-	const char *copy =
-	    sonde_buf_error(&text) ? NULL : sonde_arena_printf(&builder->arena, "%s", (const char *)text.data);
+	const char *copy = sonde_arena_printf(&builder->arena, "%s", sonde_buf_string(&text));
 	sonde_buf_fini(&text);
 	return copy ? copy : "";
 }
@@ -55,7 +53,7 @@ static int nothing(const struct sonde_section *section, const char *key)
 }
 
 /* Shows the section's notes about lost or missing data below the picture, after existing notes. */
-static int take_warnings(struct builder *builder, const struct sonde_section *section)
+static int take_warnings(struct sonde_plot_builder *builder, const struct sonde_section *section)
 {
 	struct sonde_plot *plot = &builder->plot;
 	for (const struct sonde_note *note = section ? section->notes : NULL; note; note = note->next) {
@@ -76,7 +74,7 @@ struct columns {
 	const char *low, *high;        /* NULL = none */
 };
 
-static double *column_of(struct builder *builder, const struct sonde_section *section, const char *key)
+static double *column_of(struct sonde_plot_builder *builder, const struct sonde_section *section, const char *key)
 {
 	size_t count = section->table.row_count;
 	double *values = key ? sonde_arena_alloc(&builder->arena, count * sizeof *values) : NULL;
@@ -86,7 +84,7 @@ static double *column_of(struct builder *builder, const struct sonde_section *se
 }
 
 /* Numbers the rows that have no number of their own. */
-static double *numbers_of(struct builder *builder, size_t count, double first)
+static double *numbers_of(struct sonde_plot_builder *builder, size_t count, double first)
 {
 	double *values = sonde_arena_alloc(&builder->arena, count * sizeof *values);
 	for (size_t i = 0; values && i < count; i++)
@@ -94,7 +92,7 @@ static double *numbers_of(struct builder *builder, size_t count, double first)
 	return values;
 }
 
-static double *next_of(struct builder *builder, const double *from, size_t count)
+static double *next_of(struct sonde_plot_builder *builder, const double *from, size_t count)
 {
 	double *values = sonde_arena_alloc(&builder->arena, count * sizeof *values);
 	for (size_t i = 0; values && i < count; i++)
@@ -103,7 +101,7 @@ static double *next_of(struct builder *builder, const double *from, size_t count
 }
 
 /* Adds a series from a section's rows, if it has any; 0 or -ENOMEM. */
-static int add(struct builder *builder, const struct sonde_section *section, const struct columns *columns,
+static int add(struct sonde_plot_builder *builder, const struct sonde_section *section, const struct columns *columns,
 	       struct sonde_plot_series series)
 {
 	size_t count = section ? section->table.row_count : 0;
@@ -127,14 +125,15 @@ static int add(struct builder *builder, const struct sonde_section *section, con
 	return 0;
 }
 
-static void annotate(struct builder *builder, double x, const char *name)
+static void annotate(struct sonde_plot_builder *builder, double x, const char *name)
 {
 	struct sonde_plot *plot = &builder->plot;
 	if (!isnan(x) && plot->annotation_count < SONDE_PLOT_ANNOTATIONS_MAX)
 		plot->annotations[plot->annotation_count++] = (struct sonde_plot_annotation){x, name};
 }
 
-static const char *const *names_of(struct builder *builder, const struct sonde_section *section, const char *key)
+static const char *const *names_of(struct sonde_plot_builder *builder, const struct sonde_section *section,
+				   const char *key)
 {
 	size_t count = section->table.row_count;
 	const char **names = sonde_arena_alloc(&builder->arena, count * sizeof *names);
@@ -151,7 +150,7 @@ static const char *const *names_of(struct builder *builder, const struct sonde_s
 
 static const struct sonde_plot_axis time_axis = {.title = "time since the start", .unit = SONDE_UNIT_NS};
 
-static int build_cpu(struct builder *builder)
+static int build_cpu(struct sonde_plot_builder *builder)
 {
 	const struct sonde_section *usage = sonde_report_find(builder->report, "usage");
 	const struct columns user = {"from_ns", "to_ns", "user_cpus", NULL, NULL},
@@ -170,7 +169,7 @@ static int build_cpu(struct builder *builder)
 }
 
 /* Annotates the highest value of a series; `of` names the values. */
-static void annotate_peak(struct builder *builder, const struct sonde_plot_series *series, const char *of)
+static void annotate_peak(struct sonde_plot_builder *builder, const struct sonde_plot_series *series, const char *of)
 {
 	size_t best = 0;
 	for (size_t i = 0; i < series->count; i++)
@@ -181,7 +180,7 @@ static void annotate_peak(struct builder *builder, const struct sonde_plot_serie
 	annotate(builder, (series->from[best] + series->to[best]) / 2, name ? name : of);
 }
 
-static int build_memory(struct builder *builder)
+static int build_memory(struct sonde_plot_builder *builder)
 {
 	const struct sonde_section *usage = sonde_report_find(builder->report, "usage"),
 				   *heap = sonde_report_find(builder->report, "timeline");
@@ -206,7 +205,7 @@ static int build_memory(struct builder *builder)
 	return rc ? rc : plot->series_count ? 0 : nothing(usage, "rss_b");
 }
 
-static int build_io(struct builder *builder)
+static int build_io(struct sonde_plot_builder *builder)
 {
 	const struct sonde_section *usage = sonde_report_find(builder->report, "usage");
 	const struct columns read = {"from_ns", "to_ns", "read_b_per_s", NULL, NULL},
@@ -225,7 +224,7 @@ static int build_io(struct builder *builder)
 	return rc ? rc : plot->series_count ? 0 : nothing(usage, "read_b_per_s");
 }
 
-static int build_zones(struct builder *builder)
+static int build_zones(struct sonde_plot_builder *builder)
 {
 	static const char *const points[][2] = {
 	    {"p50_ns", "p50"}, {"p95_ns", "p95"}, {"p99_ns", "p99"}, {"max_ns", "max"}};
@@ -252,7 +251,7 @@ static int build_zones(struct builder *builder)
 }
 
 /* A group of several iterations has min and max, too. */
-static int build_iterations(struct builder *builder)
+static int build_iterations(struct sonde_plot_builder *builder)
 {
 	static const char *const values[][3] = {
 	    {"mean_ns", "mean", "duration"}, {"min_ns", "least", "shortest"}, {"max_ns", "most", "longest"}};
@@ -276,7 +275,7 @@ static int build_iterations(struct builder *builder)
 }
 
 /* Bars by name; `key`: the column of names. */
-static int build_bars(struct builder *builder, const struct sonde_section *section, const char *key,
+static int build_bars(struct sonde_plot_builder *builder, const struct sonde_section *section, const char *key,
 		      const struct columns *columns, struct sonde_plot_series series)
 {
 	series.form = SONDE_PLOT_BARS;
@@ -287,7 +286,7 @@ static int build_bars(struct builder *builder, const struct sonde_section *secti
 	return builder->plot.x.names ? 0 : sonde_error(ENOMEM, "out of memory for a plot");
 }
 
-static int build_parallelism(struct builder *builder)
+static int build_parallelism(struct sonde_plot_builder *builder)
 {
 	builder->plot.title = "Runnable threads";
 	builder->plot.x = (struct sonde_plot_axis){.title = "threads", .unit = SONDE_UNIT_COUNT};
@@ -297,7 +296,7 @@ static int build_parallelism(struct builder *builder)
 			  (struct sonde_plot_series){.key = "share", .name = "share of the time"});
 }
 
-static int build_energy(struct builder *builder)
+static int build_energy(struct sonde_plot_builder *builder)
 {
 	builder->plot.title = "Energy by meter";
 	builder->plot.x = (struct sonde_plot_axis){.title = "meter", .unit = SONDE_UNIT_COUNT};
@@ -310,7 +309,8 @@ static int build_energy(struct builder *builder)
 /* --- comparisons ------------------------------------------------------------------------------------------------- */
 
 /* With one run per side the change cell contains its interval; with several runs there are separate columns. */
-static int take_spread(struct builder *builder, const struct sonde_section *section, struct sonde_plot_series *series)
+static int take_spread(struct sonde_plot_builder *builder, const struct sonde_section *section,
+		       struct sonde_plot_series *series)
 {
 	size_t count = series->count;
 	if (series->low || !count)
@@ -327,7 +327,7 @@ static int take_spread(struct builder *builder, const struct sonde_section *sect
 	return 0;
 }
 
-static int build_diff_functions(struct builder *builder)
+static int build_diff_functions(struct sonde_plot_builder *builder)
 {
 	const struct sonde_section *functions = sonde_report_find(builder->report, "diff-functions");
 	int has_columns = functions && functions->table.row_count &&
@@ -353,7 +353,7 @@ static void narrow(struct sonde_plot_series *series, double from)
 	}
 }
 
-static int build_diff_zones(struct builder *builder)
+static int build_diff_zones(struct sonde_plot_builder *builder)
 {
 	const struct sonde_section *zones = sonde_report_find(builder->report, "diff-zones");
 	struct sonde_plot *plot = &builder->plot;
@@ -378,9 +378,9 @@ static int draw(const void *plot, FILE *out)
 	return sonde_plot_svg(plot, out);
 }
 
-static void begin(struct builder *builder, const struct sonde_report *report)
+static void begin(struct sonde_plot_builder *builder, const struct sonde_report *report)
 {
-	*builder = (struct builder){.report = report};
+	*builder = (struct sonde_plot_builder){.report = report};
 	builder->plot.subtitle = report->title ? report->title : "";
 	for (const struct sonde_note *note = report->notes; note && !builder->plot.note; note = note->next)
 		if (!strncmp(note->text, "selected: ", strlen("selected: ")))
@@ -388,13 +388,13 @@ static void begin(struct builder *builder, const struct sonde_report *report)
 }
 
 struct drawn {
-	int (*build)(struct builder *builder);
+	int (*build)(struct sonde_plot_builder *builder);
 	const char *name, *of; /* name of this recording, or of the two */
 };
 
 static int render(const struct sonde_report *report, const struct drawn *drawn, int is_png, FILE *out)
 {
-	struct builder builder;
+	struct sonde_plot_builder builder;
 	begin(&builder, report);
 	int rc = drawn->build(&builder);
 	if (rc == -ENODATA) {
@@ -427,12 +427,13 @@ static int render(const struct sonde_report *report, const struct drawn *drawn, 
 #undef SONDE_PLOT
 #undef SONDE_DIFF_PLOT
 
-#define SONDE_PLOT_ROW(id, text, from, words)                                             \
-	{.name = text,                                                                    \
-	 .title = words,                                                                  \
-	 .sections = from,                                                                \
-	 .svg = {.name = "svg", .extension = ".svg", .title = words, .render = svg_##id}, \
-	 .png = {.name = "png", .extension = ".png", .title = words, .binary = 1, .render = png_##id}},
+#define SONDE_PLOT_ROW(id, text, from, words)                                                          \
+	{.name = text,                                                                                 \
+	 .title = words,                                                                               \
+	 .sections = from,                                                                             \
+	 .svg = {.name = "svg", .extension = ".svg", .title = words, .render = svg_##id},              \
+	 .png = {.name = "png", .extension = ".png", .title = words, .binary = 1, .render = png_##id}, \
+	 .build = build_##id},
 #define SONDE_DIFF_PLOT(id, text, from, words)
 #define SONDE_PLOT SONDE_PLOT_ROW
 const struct sonde_plot_row sonde_plots[] = {
@@ -450,31 +451,15 @@ const struct sonde_plot_row sonde_diff_plots[] = {
 const size_t sonde_plot_count = sizeof sonde_plots / sizeof *sonde_plots;
 const size_t sonde_diff_plot_count = sizeof sonde_diff_plots / sizeof *sonde_diff_plots;
 
-typedef int (*build)(struct builder *builder);
-#define SONDE_PLOT(id, text, from, words) build_##id,
-#define SONDE_DIFF_PLOT(id, text, from, words)
-static const build builds[] = {
-#include "export/plot/plots.def"
-};
-#undef SONDE_PLOT
-#undef SONDE_DIFF_PLOT
-#define SONDE_PLOT(id, text, from, words)
-#define SONDE_DIFF_PLOT(id, text, from, words) build_##id,
-static const build diff_builds[] = {
-#include "export/plot/plots.def"
-};
-#undef SONDE_PLOT
-#undef SONDE_DIFF_PLOT
-
 /* --- list of plots ------------------------------------------------------------------------------------------------ */
 
-static int list_row(const struct sonde_report *report, const struct sonde_plot_row *row, const struct drawn *drawn,
-		    FILE *out)
+/* `of`: this recording, or the two. */
+static int list_row(const struct sonde_report *report, const struct sonde_plot_row *row, const char *of, FILE *out)
 {
-	struct builder builder;
+	struct sonde_plot_builder builder;
 	struct sonde_buf text;
 	begin(&builder, report);
-	int rc = drawn->build(&builder);
+	int rc = row->build(&builder);
 	sonde_arena_fini(&builder.arena);
 	if (rc && rc != -ENODATA)
 		return rc;
@@ -483,10 +468,9 @@ static int list_row(const struct sonde_report *report, const struct sonde_plot_r
 	if (!rc)
 		return 0;
 	sonde_buf_init(&text, WHY_MAX_B);
-	sonde_buf_printf(&text, "not of %s: %s", drawn->of, sonde_error_text());
-	sonde_buf_append(&text, "", 1);
+	sonde_buf_printf(&text, "not of %s: %s", of, sonde_error_text());
 	fprintf(out, "%*s", LIST_INDENT + 2, "");
-	sonde_text_wrap(out, sonde_buf_error(&text) ? "" : (const char *)text.data, LIST_WIDTH, LIST_INDENT + 2);
+	sonde_text_wrap(out, sonde_buf_string(&text), LIST_WIDTH, LIST_INDENT + 2);
 	sonde_buf_fini(&text);
 	return 0;
 }
@@ -496,7 +480,7 @@ static int render_list(const struct sonde_report *report, const struct sonde_for
 	int rc = 0;
 	(void)options;
 	for (size_t i = 0; i < sonde_plot_count && !rc; i++)
-		rc = list_row(report, &sonde_plots[i], &(struct drawn){builds[i], "", "this recording"}, out);
+		rc = list_row(report, &sonde_plots[i], "this recording", out);
 	return rc;
 }
 
@@ -505,8 +489,7 @@ static int render_diff_list(const struct sonde_report *report, const struct sond
 	int rc = 0;
 	(void)options;
 	for (size_t i = 0; i < sonde_diff_plot_count && !rc; i++)
-		rc = list_row(report, &sonde_diff_plots[i], &(struct drawn){diff_builds[i], "", "these recordings"},
-			      out);
+		rc = list_row(report, &sonde_diff_plots[i], "these recordings", out);
 	return rc;
 }
 

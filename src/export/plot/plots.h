@@ -6,11 +6,14 @@
 
 #include "export/format.h"
 
+struct sonde_plot_builder;
+
 struct sonde_plot_row {
 	const char *name;     /* "cpu" */
 	const char *title;    /* one line for help */
 	const char *sections; /* sections that it is drawn from, comma-separated */
 	struct sonde_format svg, png;
+	int (*build)(struct sonde_plot_builder *builder);
 };
 
 extern const struct sonde_plot_row sonde_plots[];

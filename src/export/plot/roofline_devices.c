@@ -140,8 +140,7 @@ static void put_text(FILE *out, struct sonde_buf *scratch, const char *text, siz
 {
 	sonde_buf_clear(scratch);
 	sonde_clean_cut(scratch, text, columns, 0);
-	if (!sonde_buf_append(scratch, "", 1))
-		sonde_clean_markup(out, (const char *)scratch->data);
+	sonde_clean_markup(out, sonde_buf_string(scratch));
 }
 
 static void put_title(FILE *out, struct sonde_buf *scratch, const struct panel *panel, int top)

@@ -46,8 +46,7 @@ static void put_cell(FILE *out, struct sonde_buf *scratch, const struct sonde_co
 	} else {
 		sonde_buf_clear(scratch);
 		sonde_figure(scratch, column->unit, cell, 0);
-		if (!sonde_buf_append(scratch, "", 1))
-			sonde_clean_markup(out, (const char *)scratch->data);
+		sonde_clean_markup(out, sonde_buf_string(scratch));
 	}
 	fputs("</td>", out);
 }

@@ -132,8 +132,7 @@ static void put_name(struct picture *picture, const char *name, size_t columns)
 {
 	sonde_buf_clear(&picture->scratch);
 	sonde_clean_cut(&picture->scratch, name, columns, 0);
-	if (!sonde_buf_append(&picture->scratch, "", 1))
-		sonde_clean_markup(picture->out, (const char *)picture->scratch.data);
+	sonde_clean_markup(picture->out, sonde_buf_string(&picture->scratch));
 }
 
 static const char style[] =

@@ -113,8 +113,7 @@ static int put_stack(struct state *state, uint32_t node)
 	state->stacks[node] = 1;
 	begin(state, "stack");
 	sonde_json_put_uint(&state->json, "id", node);
-	sonde_json_key(&state->json, "frames");
-	sonde_json_array(&state->json);
+	sonde_json_put_array(&state->json, "frames");
 	for (size_t i = 0; i < state->stack.count; i++)
 		put_line(state, &state->stack.at[i]);
 	sonde_json_end(&state->json);
@@ -143,25 +142,14 @@ static int put_event(struct state *state, const struct sonde_batch *batch, size_
 	return rc;
 }
 
-/* Chunks that cannot be decoded are skipped, as everywhere. */
-static int put_events(struct state *state)
+/* Stops after a write error, which the caller finds in the stream. */
+static int put_events(void *context, const struct sonde_batch *batch)
 {
-	struct sonde_cursor *cursor;
-	const struct sonde_batch *batch;
-	int rc = sonde_cursor_open(&cursor, state->session, 1u << SONDE_CHUNK_HEAP);
-	if (rc)
-		return rc;
-	while (!ferror(state->json.out) && (rc = sonde_export_stacks_next(cursor, &batch)) > 0) {
-		int error = 0;
-		for (size_t i = 0; i < batch->count && !error; i++)
-			error = put_event(state, batch, i);
-		if (error) {
-			rc = error;
-			break;
-		}
-	}
-	sonde_cursor_close(cursor);
-	return rc < 0 ? rc : 0;
+	struct state *state = context;
+	int rc = 0;
+	for (size_t i = 0; i < batch->count && !rc; i++)
+		rc = put_event(state, batch, i);
+	return rc ? rc : ferror(state->json.out) != 0;
 }
 
 static int export(struct sonde_session *session, const struct sonde_format_options *options, FILE *out)
@@ -177,12 +165,12 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	if (!rc)
 		put_recording(&state);
 	if (!rc)
-		rc = put_events(&state);
+		rc = sonde_session_batches(session, 1u << SONDE_CHUNK_HEAP, put_events, &state);
 	sonde_stack_lines_fini(&state.stack);
 	free(state.time_every);
 	free(state.threads);
 	free(state.stacks);
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 const struct sonde_format sonde_format_jsonl = {

@@ -93,27 +93,27 @@ static uint64_t text(struct state *state, const char *raw)
 	return sonde_intern(&state->strings, sonde_clean_text(&state->scratch, raw), &state->error);
 }
 
+static void put_scratch(struct state *state)
+{
+	if (!state->error)
+		state->error = sonde_buf_error(&state->scratch);
+	if (!state->error)
+		state->error = sonde_gzip_write(state->gzip, state->scratch.data, state->scratch.len_b);
+}
+
 /* Writes state->message as a field of the profile. */
 static void put(struct state *state, enum profile_field field)
 {
-	struct sonde_buf *head = &state->scratch;
-	sonde_buf_clear(head);
-	sonde_proto_message(head, field, &state->message);
-	if (!state->error)
-		state->error = sonde_buf_error(head);
-	if (!state->error)
-		state->error = sonde_gzip_write(state->gzip, head->data, head->len_b);
+	sonde_buf_clear(&state->scratch);
+	sonde_proto_message(&state->scratch, field, &state->message);
+	put_scratch(state);
 }
 
 static void put_number(struct state *state, enum profile_field field, uint64_t value)
 {
-	struct sonde_buf *head = &state->scratch;
-	sonde_buf_clear(head);
-	sonde_proto_uint(head, field, value);
-	if (!state->error)
-		state->error = sonde_buf_error(head);
-	if (!state->error)
-		state->error = sonde_gzip_write(state->gzip, head->data, head->len_b);
+	sonde_buf_clear(&state->scratch);
+	sonde_proto_uint(&state->scratch, field, value);
+	put_scratch(state);
 }
 
 static void put_type(struct state *state, enum profile_field field, const char *type, const char *unit)

@@ -57,8 +57,9 @@ static struct sample sample_of(uint32_t thread, uint32_t node, uint32_t leaf, ui
 	return (struct sample){thread, node, (weight & WEIGHT_MASK) | (uint64_t)leaf << LEAF_SHIFT};
 }
 
-static int add_batch(struct state *state, const struct sonde_batch *batch)
+static int add_batch(void *context, const struct sonde_batch *batch)
 {
+	struct state *state = context;
 	int rc = ensure_capacity(state, batch->count);
 	if (rc)
 		return rc;
@@ -72,24 +73,6 @@ static int add_batch(struct state *state, const struct sonde_batch *batch)
 			      in_kernel ? SONDE_STACK_LEAF_KERNEL : SONDE_STACK_LEAF_NONE, batch->samples.weight_ns[i]);
 	}
 	return 0;
-}
-
-static int read_samples(struct state *state)
-{
-	struct sonde_cursor *cursor;
-	int rc = sonde_cursor_open(&cursor, state->session, 1u << SONDE_CHUNK_SAMPLES);
-	if (rc)
-		return rc;
-	const struct sonde_batch *batch;
-	while ((rc = sonde_export_stacks_next(cursor, &batch)) > 0) {
-		int error = add_batch(state, batch);
-		if (error) {
-			rc = error;
-			break;
-		}
-	}
-	sonde_cursor_close(cursor);
-	return rc;
 }
 
 static int read_weights(struct state *state)
@@ -111,15 +94,18 @@ static int read_weights(struct state *state)
 /* --- waiting calls ----------------------------------------------------------------------------------------------- */
 
 struct calls {
+	const struct state *state;
+	struct sonde_selection range;
 	struct call *rows;
 	size_t count, cap;
 };
 
 /* Weighted as in session/wait/weights.c, so that formats agree. */
-static int add_calls(struct calls *calls, const struct state *state, const struct sonde_selection *range,
-		     const struct sonde_batch *batch)
+static int add_calls(void *context, const struct sonde_batch *batch)
 {
-	uint32_t groups = sonde_weigh_rows[state->options->weigh.by].groups;
+	struct calls *calls = context;
+	const struct sonde_selection *range = &calls->range;
+	uint32_t groups = sonde_weigh_rows[calls->state->options->weigh.by].groups;
 	for (size_t i = 0; i < batch->count; i++) {
 		uint64_t start_ns = batch->waits.start_ns[i], dur_ns = batch->waits.dur_ns[i];
 		if (!(groups & 1u << sonde_wait_row(batch->waits.kind[i])->group) ||
@@ -148,23 +134,15 @@ static int compare_calls(const void *left, const void *right)
 static int read_calls(struct state *state)
 {
 	const struct sonde_selection wanted = state->options->selection;
-	const struct sonde_selection range = sonde_weigh_range(state->session, &wanted);
-	struct calls calls = {0};
-	struct sonde_cursor *cursor;
-	const struct sonde_batch *batch;
-	int error = 0, rc = sonde_cursor_open(&cursor, state->session, 1u << SONDE_CHUNK_WAITS);
-	if (rc)
-		return rc;
-	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
-		error = add_calls(&calls, state, &range, batch);
-	sonde_cursor_close(cursor);
-	error = error ? error : rc < 0 ? rc : ensure_capacity(state, calls.count);
-	if (!error && calls.count)
+	struct calls calls = {.state = state, .range = sonde_weigh_range(state->session, &wanted)};
+	int rc = sonde_session_batches(state->session, 1u << SONDE_CHUNK_WAITS, add_calls, &calls);
+	rc = rc ? rc : ensure_capacity(state, calls.count);
+	if (!rc && calls.count)
 		qsort(calls.rows, calls.count, sizeof *calls.rows, compare_calls);
-	for (size_t i = 0; i < calls.count && !error; i++)
+	for (size_t i = 0; i < calls.count && !rc; i++)
 		state->samples[state->count++] = calls.rows[i].sample;
 	free(calls.rows);
-	return error;
+	return rc;
 }
 
 /* --- profiles ---------------------------------------------------------------------------------------------------- */
@@ -212,8 +190,7 @@ static int same_stack(const struct sample *a, const struct sample *b)
 static int put_stacks(struct state *state, size_t from, size_t to)
 {
 	struct sonde_json *json = &state->json;
-	sonde_json_key(json, "samples");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "samples");
 	for (size_t i = from; i < to; i++) {
 		const struct sample *sample = &state->samples[i];
 		if (i > from && same_stack(sample - 1, sample))
@@ -235,8 +212,7 @@ static int put_stacks(struct state *state, size_t from, size_t to)
 static uint64_t put_weights(struct state *state, size_t from, size_t to)
 {
 	uint64_t all = 0;
-	sonde_json_key(&state->json, "weights");
-	sonde_json_array(&state->json);
+	sonde_json_put_array(&state->json, "weights");
 	for (size_t i = from; i < to;) {
 		uint64_t weight = 0;
 		const struct sample *first = &state->samples[i];
@@ -279,10 +255,8 @@ static int put_profile(struct state *state, size_t from, size_t to)
 static void put_frames(struct state *state)
 {
 	struct sonde_json *json = &state->json;
-	sonde_json_key(json, "shared");
-	sonde_json_object(json);
-	sonde_json_key(json, "frames");
-	sonde_json_array(json);
+	sonde_json_put_object(json, "shared");
+	sonde_json_put_array(json, "frames");
 	for (uint32_t i = 0; i < state->used_count; i++) {
 		const struct sonde_function *function = sonde_session_function(state->session, state->used[i]);
 		sonde_json_object(json);
@@ -338,8 +312,7 @@ static int put_document(struct state *state)
 	int rc = put_name(state);
 	if (rc)
 		return rc;
-	sonde_json_key(json, "profiles");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "profiles");
 	for (size_t from = 0, to; from < state->count; from = to) {
 		for (to = from; to < state->count && state->samples[to].thread == state->samples[from].thread;)
 			to++;
@@ -363,7 +336,8 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	int rc = state.frame_of && state.used ? 0 : sonde_error(ENOMEM, "out of memory for %zu functions", rows);
 	enum sonde_weigh_of of = sonde_weigh_of(&options->weigh);
 	if (!rc)
-		rc = of == SONDE_WEIGH_OF_SAMPLES ? read_samples(&state)
+		rc = of == SONDE_WEIGH_OF_SAMPLES
+			 ? sonde_session_batches(session, 1u << SONDE_CHUNK_SAMPLES, add_batch, &state)
 		     : of == SONDE_WEIGH_OF_WAITS ? read_calls(&state)
 						  : read_weights(&state);
 	if (!rc)

@@ -70,8 +70,7 @@ static void put_gain(const struct sonde_section *section, size_t row, const stru
 	} else {
 		sonde_buf_text(&line, "unknown");
 	}
-	if (!sonde_buf_append(&line, "", 1))
-		put_line("gain", (const char *)line.data, options, out);
+	put_line("gain", sonde_buf_string(&line), options, out);
 	sonde_buf_fini(&line);
 }
 

@@ -28,16 +28,13 @@ static const char *const basis_names[] = {
 
 static void put_notes(struct sonde_json *json, const struct sonde_note *note)
 {
-	sonde_json_key(json, "notes");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "notes");
 	for (; note; note = note->next) {
 		sonde_json_object(json);
 		sonde_json_put_text(json, "text", note->text);
-		sonde_json_key(json, "warning");
-		sonde_json_bool(json, note->warning);
+		sonde_json_put_bool(json, "warning", note->warning);
 		if (note->action.kind) {
-			sonde_json_key(json, "action");
-			sonde_json_object(json);
+			sonde_json_put_object(json, "action");
 			sonde_json_put_text(json, "kind", sonde_action_name(note->action.kind));
 			sonde_json_put_text(json, "text", note->action.text);
 			sonde_json_end(json);
@@ -49,8 +46,7 @@ static void put_notes(struct sonde_json *json, const struct sonde_note *note)
 
 static void put_columns(struct sonde_json *json, const struct sonde_table *table)
 {
-	sonde_json_key(json, "columns");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "columns");
 	for (size_t i = 0; i < table->column_count; i++) {
 		const struct sonde_column *column = &table->columns[i];
 		sonde_json_object(json);
@@ -90,8 +86,7 @@ static void put_aside(struct sonde_json *json, const struct sonde_table *table, 
 		if (reasons ? !absent : absent || !(row[i].plus_minus > 0))
 			continue;
 		if (!open++) {
-			sonde_json_key(json, key);
-			sonde_json_object(json);
+			sonde_json_put_object(json, key);
 		}
 		sonde_json_key(json, table->columns[i].key);
 		if (reasons)
@@ -107,8 +102,7 @@ static void put_table(struct sonde_json *json, const struct sonde_table *table)
 {
 	put_columns(json, table);
 	sonde_json_put_uint(json, "omitted", table->omitted);
-	sonde_json_key(json, "rows");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "rows");
 	for (size_t r = 0; r < table->row_count; r++) {
 		const struct sonde_cell *row = table->cells + r * table->column_count;
 		sonde_json_object(json);
@@ -127,11 +121,7 @@ static int put_node(void *context, const struct sonde_preorder *at)
 {
 	struct sonde_json *json = context;
 	sonde_json_object(json);
-	sonde_json_key(json, "parent");
-	if (at->depth)
-		sonde_json_uint(json, at->parent);
-	else
-		sonde_json_null(json);
+	sonde_json_put_known(json, "parent", at->depth != 0, at->parent);
 	sonde_json_put_text(json, "name", at->node->name);
 	sonde_json_put_text(json, "module", at->node->module);
 	sonde_json_put_text(json, "file", at->node->file);
@@ -147,8 +137,7 @@ static int put_tree(struct sonde_json *json, const struct sonde_tree *tree)
 {
 	sonde_json_put_text(json, "value", tree->value);
 	sonde_json_put_text(json, "unit", unit_names[tree->unit]);
-	sonde_json_key(json, "nodes");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "nodes");
 	int rc = sonde_preorder_walk(tree->root, put_node, json);
 	sonde_json_end(json);
 	return rc;
@@ -172,8 +161,7 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 	int rc = sonde_json_summary(&json, report);
 	if (rc)
 		return rc;
-	sonde_json_key(&json, "sections");
-	sonde_json_array(&json);
+	sonde_json_put_array(&json, "sections");
 	for (const struct sonde_section *section = report->first; section && !rc; section = section->next) {
 		int tree = section->kind == SONDE_SECTION_TREE;
 		sonde_json_object(&json);

@@ -90,8 +90,7 @@ static int put_timing(struct sonde_json *json, const struct sonde_section *zones
 	struct sonde_intern names = {0};
 	size_t rows = zones ? zones->table.row_count : 0;
 	int rc = 0;
-	sonde_json_key(json, "timing");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "timing");
 	for (size_t row = 0; row < rows && !rc; row++) {
 		rc = put_name(json, &names, zones, row);
 		if (rc)
@@ -149,8 +148,7 @@ static int put_devices(struct sonde_json *json, const struct sonde_section *devi
 			break;
 		snprintf(group, sizeof group, "memory.devices.%s", name);
 		if (!is_why) {
-			sonde_json_key(json, name);
-			sonde_json_object(json);
+			sonde_json_put_object(json, name);
 		}
 		for (size_t i = 0; i < COUNT(device_memory); i++) {
 			const struct sonde_cell *cell = sonde_report_cell(devices, row, device_memory[i].column);
@@ -174,31 +172,26 @@ int sonde_json_summary(struct sonde_json *json, const struct sonde_report *repor
 				   *devices = sonde_report_find(report, "devices");
 	if (!summary && !zones && !iterations)
 		return 0;
-	sonde_json_key(json, "summary");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "summary");
 	int rc = put_timing(json, zones);
 	if (rc)
 		return rc;
-	sonde_json_key(json, "memory");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "memory");
 	for (size_t i = 0; i < COUNT(memory); i++)
 		put_cell(json, &memory[i], metric_of(summary, memory[i].column));
 	if (devices) {
-		sonde_json_key(json, "devices");
-		sonde_json_object(json);
+		sonde_json_put_object(json, "devices");
 		rc = put_devices(json, devices, 0);
 		sonde_json_end(json);
 	}
 	if (rc)
 		return rc;
 	sonde_json_end(json);
-	sonde_json_key(json, "throughput");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "throughput");
 	for (size_t i = 0; i < COUNT(rates); i++)
 		put_cell(json, &rates[i], sonde_report_cell(iterations, 0, rates[i].column));
 	sonde_json_end(json);
-	sonde_json_key(json, "absent");
-	sonde_json_object(json);
+	sonde_json_put_object(json, "absent");
 	for (size_t i = 0; i < COUNT(memory); i++)
 		put_why(json, "memory", memory[i].key, metric_of(summary, memory[i].column),
 			summary ? "not recorded" : "the section summary is not in this report");

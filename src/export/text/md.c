@@ -64,9 +64,7 @@ static void put_cell(struct writer *writer, const struct sonde_column *column, c
 	}
 	sonde_buf_clear(&writer->scratch);
 	sonde_figure(&writer->scratch, column->unit, cell, 0);
-	sonde_buf_append(&writer->scratch, "", 1);
-	if (!sonde_buf_error(&writer->scratch))
-		sonde_clean_markup(writer->out, (const char *)writer->scratch.data); /* "<0.1 %" */
+	sonde_clean_markup(writer->out, sonde_buf_string(&writer->scratch)); /* "<0.1 %" */
 }
 
 static void put_header(struct writer *writer, const struct sonde_table *table)

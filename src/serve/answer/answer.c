@@ -15,26 +15,48 @@
 #include "serve/answer/ask.h"
 #include "serve/stream.h"
 #include "util/error.h"
-#include "util/json.h"
 
 enum { VERSION = 1 /* of answers that are not reports */, HEAPS_MAX = 256 };
+
+/* --- shared by all answers ---------------------------------------------------------------------------------------- */
+
+FILE *sonde_answer_begin(struct sonde_json *json, struct sonde_buf *out, unsigned version)
+{
+	FILE *stream = sonde_stream_open(out);
+	if (!stream)
+		return NULL;
+	sonde_json_init(json, stream, 0);
+	sonde_json_object(json);
+	if (version)
+		sonde_json_put_uint(json, "version", version);
+	return stream;
+}
+
+int sonde_answer_end(struct sonde_json *json, struct sonde_buf *out)
+{
+	sonde_json_end(json);
+	return sonde_stream_close(json->out, out, 0);
+}
+
+int sonde_answer_json(struct sonde_buf *out, const struct sonde_report *report)
+{
+	static const struct sonde_format_options style;
+	FILE *stream = sonde_stream_open(out);
+	return stream ? sonde_stream_close(stream, out, sonde_format_find("json")->render(report, &style, stream))
+		      : -ENOMEM;
+}
 
 /* --- the recording ------------------------------------------------------------------------------------------------ */
 
 /* Relative to the start of the recording; null if unknown. */
 static void put_time(struct sonde_json *json, const char *key, uint64_t time_ns, uint64_t start_ns)
 {
-	sonde_json_key(json, key);
-	if (!time_ns)
-		sonde_json_null(json);
-	else
-		sonde_json_uint(json, time_ns > start_ns ? time_ns - start_ns : 0);
+	sonde_json_put_known(json, key, time_ns != 0, time_ns > start_ns ? time_ns - start_ns : 0);
 }
 
 static void put_processes(struct sonde_json *json, const struct sonde_session *session)
 {
-	sonde_json_key(json, "processes");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "processes");
 	for (uint32_t id = 1; id <= sonde_session_process_count(session); id++) {
 		const struct sonde_process *process = sonde_session_process(session, id);
 		sonde_json_object(json);
@@ -49,8 +71,7 @@ static void put_processes(struct sonde_json *json, const struct sonde_session *s
 static void put_threads(struct sonde_json *json, const struct sonde_session *session)
 {
 	uint64_t start_ns = sonde_session_run(session)->start_ns;
-	sonde_json_key(json, "threads");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "threads");
 	for (uint32_t id = 1; id <= sonde_session_thread_count(session); id++) {
 		const struct sonde_thread *thread = sonde_session_thread(session, id);
 		sonde_json_object(json);
@@ -67,8 +88,7 @@ static void put_threads(struct sonde_json *json, const struct sonde_session *ses
 
 static void put_sections(struct sonde_json *json, const struct sonde_session *session)
 {
-	sonde_json_key(json, "sections");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "sections");
 	for (size_t i = 0; i < sonde_pass_count; i++)
 		if (!sonde_passes[i]->has || sonde_passes[i]->has(session))
 			sonde_json_text(json, sonde_passes[i]->name);
@@ -89,8 +109,7 @@ static void put_weights(struct sonde_json *json, const struct sonde_session *ses
 	static const char *const units[] = {
 	    [SONDE_WEIGH_NS] = "ns", [SONDE_WEIGH_BYTES] = "bytes", [SONDE_WEIGH_BLOCKS] = "count"};
 	enum sonde_weigh_by first = sonde_weigh_default(session);
-	sonde_json_key(json, "weights");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "weights");
 	for (int i = 0; i < SONDE_WEIGH_COUNT; i++) {
 		int by = i == 0 ? (int)first : i <= (int)first ? i - 1 : i;
 		const struct sonde_weigh_row *row = &sonde_weigh_rows[by];
@@ -100,10 +119,8 @@ static void put_weights(struct sonde_json *json, const struct sonde_session *ses
 		sonde_json_put_text(json, "name", row->name);
 		sonde_json_put_text(json, "title", row->title);
 		sonde_json_put_text(json, "unit", units[row->unit]);
-		sonde_json_key(json, "of_heap");
-		sonde_json_bool(json, row->of == SONDE_WEIGH_OF_HEAP);
-		sonde_json_key(json, "in_range");
-		sonde_json_bool(json, row->in_range);
+		sonde_json_put_bool(json, "of_heap", row->of == SONDE_WEIGH_OF_HEAP);
+		sonde_json_put_bool(json, "in_range", row->in_range);
 		sonde_json_end(json);
 	}
 	sonde_json_end(json);
@@ -114,8 +131,7 @@ static void put_heaps(struct sonde_json *json, const struct sonde_session *sessi
 {
 	const char *names[HEAPS_MAX];
 	size_t count = sonde_weigh_heaps(session, names, HEAPS_MAX);
-	sonde_json_key(json, "heaps");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "heaps");
 	for (size_t i = 0; i < count; i++)
 		sonde_json_text(json, names[i]);
 	sonde_json_end(json);
@@ -135,8 +151,7 @@ static void put_environment(struct sonde_json *json, const struct sonde_session 
 {
 	static const char *const prefixes[] = {"host.", "run.", "option."};
 	const char *key, *value;
-	sonde_json_key(json, "environment");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "environment");
 	for (size_t i = 0; i < sonde_session_info_count(session); i++) {
 		sonde_session_info_at(session, i, &key, &value);
 		size_t at = 0;
@@ -165,47 +180,32 @@ int sonde_answer_recording(struct sonde_session *session, const struct sonde_par
 {
 	const struct sonde_run *run = sonde_session_run(session);
 	struct sonde_json json;
-	for (size_t i = 0; i < params->count; i++)
-		if (strcmp(params->all[i].name, "token") != 0)
-			return sonde_error(EINVAL, "unknown parameter '%s'", params->all[i].name);
-	FILE *stream = sonde_stream_open(out);
-	if (!stream)
-		return -ENOMEM;
-	sonde_json_init(&json, stream, 0);
-	sonde_json_object(&json);
-	sonde_json_put_uint(&json, "version", VERSION);
+	int rc = sonde_params_check(params, (const char *const[]){NULL});
+	if (rc || !sonde_answer_begin(&json, out, VERSION))
+		return rc ? rc : -ENOMEM;
 	sonde_json_put_text(&json, "file", sonde_session_path(session));
 	sonde_json_put_text(&json, "command", command_of(session));
 	sonde_json_put_uint(&json, "duration_ns", run->end_ns - run->start_ns);
 	put_processes(&json, session);
 	put_threads(&json, session);
 	put_sections(&json, session);
-	sonde_json_key(&json, "timeline");
-	sonde_json_bool(&json, has_lanes(session));
+	sonde_json_put_bool(&json, "timeline", has_lanes(session));
 	put_weights(&json, session);
 	put_heaps(&json, session);
 	put_environment(&json, session);
-	sonde_json_end(&json);
-	return sonde_stream_close(stream, out, 0);
+	return sonde_answer_end(&json, out);
 }
 
 /* --- a report ----------------------------------------------------------------------------------------------------- */
 
 static int render(struct sonde_session *session, const struct sonde_ask *ask, struct sonde_buf *out)
 {
-	static const struct sonde_format_options style;
 	struct sonde_report *report;
-	FILE *stream = NULL;
 	int rc = sonde_report_new(&report);
 	if (rc)
 		return rc;
 	rc = sonde_pass_run(session, ask->passes, ask->pass_count, &ask->pass, report);
-	if (!rc && !(stream = sonde_stream_open(out)))
-		rc = -ENOMEM;
-	if (!rc)
-		rc = sonde_format_find("json")->render(report, &style, stream);
-	if (stream)
-		rc = sonde_stream_close(stream, out, rc);
+	rc = rc ? rc : sonde_answer_json(out, report);
 	sonde_report_free(report);
 	return rc;
 }

@@ -2,9 +2,21 @@
 #ifndef SONDE_SERVE_ANSWER_ANSWER_H
 #define SONDE_SERVE_ANSWER_ANSWER_H
 
+#include <stdio.h>
+
+#include "report/report.h"
 #include "serve/http/params.h"
 #include "session/session.h"
 #include "util/buf.h"
+#include "util/json.h"
+
+/* Starts a JSON object in the initialised `out`; with a version, that is its first member. NULL with a message. */
+FILE *sonde_answer_begin(struct sonde_json *json, struct sonde_buf *out, unsigned version);
+/* Ends the object. 0, or -EFBIG with a message. */
+int sonde_answer_end(struct sonde_json *json, struct sonde_buf *out);
+
+/* Writes a report in the format "json"; 0, or a negative errno with a message. */
+int sonde_answer_json(struct sonde_buf *out, const struct sonde_report *report);
 
 /* Answers into the initialised `out`; 0, or a negative errno with a message: -EINVAL if the query is invalid, -EFBIG if
  * the answer exceeds the buffer's maximum. */

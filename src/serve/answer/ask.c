@@ -223,24 +223,14 @@ int sonde_ask_make(struct sonde_ask *out, const struct sonde_session *session, c
 	return rc ? rc : check_weigh(&asking);
 }
 
-static int is_known(const char *const *known, const char *name)
-{
-	for (; *known; known++)
-		if (strcmp(*known, name) == 0)
-			return 1;
-	return 0;
-}
-
 int sonde_ask_part(struct sonde_ask *out, const struct sonde_session *session, const struct sonde_params *params,
 		   const char *const *known)
 {
 	*out = (struct sonde_ask){.pass.requested = 1};
 	struct asking asking = {.ask = out, .session = session};
-	int rc = 0;
+	int rc = sonde_params_check(params, known);
 	for (size_t i = 0; i < params->count && !rc; i++)
-		rc = is_known(known, params->all[i].name)
-			 ? take(&asking, &params->all[i])
-			 : sonde_error(EINVAL, "unknown parameter '%s'", params->all[i].name);
+		rc = take(&asking, &params->all[i]);
 	return rc ? rc : check_time(&out->pass, sonde_session_run(session));
 }
 

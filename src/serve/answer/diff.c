@@ -3,17 +3,13 @@
  * The comparison uses the same code and format as `sonde diff`, so that its bytes are the same.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "analyze/diff/diff.h"
-#include "export/format.h"
 #include "report/report.h"
 #include "serve/answer/answer.h"
 #include "serve/answer/ask.h"
-#include "serve/stream.h"
 #include "util/error.h"
-#include "util/json.h"
 #include "util/quantity.h"
 
 enum { VERSION = 1 }; /* of answers that are not reports */
@@ -33,23 +29,15 @@ static void put_run(struct sonde_json *json, const char *name, const struct sond
 int sonde_answer_runs(struct sonde_session *const runs[2], const struct sonde_params *params, struct sonde_buf *out)
 {
 	struct sonde_json json;
-	for (size_t i = 0; i < params->count; i++)
-		if (strcmp(params->all[i].name, "token") != 0)
-			return sonde_error(EINVAL, "unknown parameter '%s'", params->all[i].name);
-	FILE *stream = sonde_stream_open(out);
-	if (!stream)
-		return -ENOMEM;
-	sonde_json_init(&json, stream, 0);
-	sonde_json_object(&json);
-	sonde_json_put_uint(&json, "version", VERSION);
-	sonde_json_key(&json, "runs");
-	sonde_json_array(&json);
+	int rc = sonde_params_check(params, (const char *const[]){NULL});
+	if (rc || !sonde_answer_begin(&json, out, VERSION))
+		return rc ? rc : -ENOMEM;
+	sonde_json_put_array(&json, "runs");
 	put_run(&json, "a", runs[0]);
 	if (runs[1])
 		put_run(&json, "b", runs[1]);
 	sonde_json_end(&json);
-	sonde_json_end(&json);
-	return sonde_stream_close(stream, out, 0);
+	return sonde_answer_end(&json, out);
 }
 
 /* --- differences -------------------------------------------------------------------------------------------------- */
@@ -72,14 +60,6 @@ static int take(struct sonde_diff_options *out, const struct sonde_params *param
 	return sonde_diff_check_sections(out->sections);
 }
 
-static int render(struct sonde_report *report, struct sonde_buf *out)
-{
-	static const struct sonde_format_options style;
-	FILE *stream = sonde_stream_open(out);
-	return stream ? sonde_stream_close(stream, out, sonde_format_find("json")->render(report, &style, stream))
-		      : -ENOMEM;
-}
-
 int sonde_answer_diff(struct sonde_session *const runs[2], const struct sonde_params *params, struct sonde_buf *out)
 {
 	struct sonde_diff_options wanted = {.margin = SONDE_DIFF_MARGIN};
@@ -93,7 +73,7 @@ int sonde_answer_diff(struct sonde_session *const runs[2], const struct sonde_pa
 	report->path = sonde_session_path(runs[1]);
 	report->title = sonde_report_text(report, "%s → %s", sonde_session_path(runs[0]), report->path);
 	rc = report->title ? sonde_diff_run(&diff) : sonde_error(ENOMEM, "out of memory for a title");
-	rc = rc ? rc : render(report, out);
+	rc = rc ? rc : sonde_answer_json(out, report);
 	sonde_report_free(report);
 	return rc;
 }

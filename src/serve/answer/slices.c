@@ -4,10 +4,8 @@
 #include <string.h>
 
 #include "serve/answer/answer.h"
-#include "serve/stream.h"
 #include "serve/answer/timeline.h"
 #include "util/error.h"
-#include "util/json.h"
 
 enum { LIMIT = 1000, LIMIT_MAX = 100000 };
 
@@ -22,7 +20,7 @@ static int take(struct requested *requested, struct sonde_session *session, cons
 		const char *const *known)
 {
 	requested->limit = LIMIT;
-	int rc = sonde_timeline_check(params, known);
+	int rc = sonde_params_check(params, known);
 	rc = rc ? rc : sonde_timeline_view(session, params, &requested->view);
 	rc = rc ? rc : sonde_timeline_number(params, "limit", LIMIT_MAX, &requested->limit);
 	return rc ? rc : sonde_timeline_get(session, 0, &requested->tiles);
@@ -65,18 +63,10 @@ static int take_names(const struct sonde_tiles *tiles, const char *value, uint8_
 static int put_finds(const struct sonde_session *session, const struct sonde_tile_finds *finds, struct sonde_buf *out)
 {
 	struct sonde_json json;
-	FILE *stream = sonde_stream_open(out);
-	if (!stream)
+	if (!sonde_answer_begin(&json, out, 0))
 		return -ENOMEM;
-	sonde_json_init(&json, stream, 0);
-	sonde_json_object(&json);
-	sonde_json_key(&json, "count");
-	if (finds->is_whole)
-		sonde_json_uint(&json, finds->of);
-	else
-		sonde_json_null(&json);
-	sonde_json_key(&json, "slices");
-	sonde_json_array(&json);
+	sonde_json_put_known(&json, "count", finds->is_whole, finds->of);
+	sonde_json_put_array(&json, "slices");
 	for (size_t i = 0; i < finds->count; i++) {
 		const struct sonde_tile_found *found = &finds->all[i];
 		sonde_json_object(&json);
@@ -87,8 +77,7 @@ static int put_finds(const struct sonde_session *session, const struct sonde_til
 		sonde_json_end(&json);
 	}
 	sonde_json_end(&json);
-	sonde_json_end(&json);
-	return sonde_stream_close(stream, out, 0);
+	return sonde_answer_end(&json, out);
 }
 
 int sonde_answer_find(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out)
@@ -143,16 +132,12 @@ static int put_rows(const struct rows *rows, struct sonde_session *session, cons
 	if (rc)
 		return rc;
 	char *chosen = malloc((requested.limit + 1) * rows->row_b);
-	FILE *stream = chosen ? sonde_stream_open(out) : NULL;
-	if (!stream) {
+	if (!chosen || !sonde_answer_begin(&json, out, 0)) {
 		free(chosen);
 		return sonde_error(ENOMEM, "out of memory for %s", rows->what);
 	}
 	size_t count = rows->choose(&requested, chosen, &of);
-	sonde_json_init(&json, stream, 0);
-	sonde_json_object(&json);
-	sonde_json_key(&json, rows->key);
-	sonde_json_array(&json);
+	sonde_json_put_array(&json, rows->key);
 	for (size_t i = 0; i < count; i++) {
 		sonde_json_object(&json);
 		rows->put(&json, session, chosen + i * rows->row_b);
@@ -160,9 +145,8 @@ static int put_rows(const struct rows *rows, struct sonde_session *session, cons
 	}
 	sonde_json_end(&json);
 	sonde_json_put_uint(&json, "omitted", of - count);
-	sonde_json_end(&json);
 	free(chosen);
-	return sonde_stream_close(stream, out, 0);
+	return sonde_answer_end(&json, out);
 }
 
 static size_t choose_arrows(const struct requested *requested, void *out, size_t *of)
@@ -192,11 +176,7 @@ static void put_step(struct sonde_json *json, const struct sonde_session *sessio
 	sonde_json_put_uint(json, "length", step->to_ns - step->from_ns);
 	sonde_json_put_uint(json, "name", step->name);
 	sonde_json_put_uint(json, "thread", step->thread);
-	sonde_json_key(json, "lane");
-	if (step->lane == UINT32_MAX)
-		sonde_json_null(json);
-	else
-		sonde_json_uint(json, step->lane);
+	sonde_json_put_known(json, "lane", step->lane != UINT32_MAX, step->lane);
 }
 
 int sonde_answer_arrows(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out)

@@ -13,10 +13,8 @@
 #include "base/hash.h"
 #include "serve/answer/answer.h"
 #include "serve/answer/ask.h"
-#include "serve/stream.h"
 #include "util/array.h"
 #include "util/error.h"
-#include "util/json.h"
 #include "util/map.h"
 
 enum { VERSION = 1, LIMIT = 100000, DEPTH_MAX = 1 << 16 };
@@ -245,18 +243,15 @@ static void tree_free(struct tree *tree)
 
 static void put_rows(struct sonde_json *json, const struct rows *rows, uint64_t start_ns)
 {
-	sonde_json_key(json, "time_ns");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "time_ns");
 	for (size_t i = 0; i < rows->count; i++)
 		sonde_json_uint(json, rows->all[i].time_ns > start_ns ? rows->all[i].time_ns - start_ns : 0);
 	sonde_json_end(json);
-	sonde_json_key(json, "weight_ns");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "weight_ns");
 	for (size_t i = 0; i < rows->count; i++)
 		sonde_json_uint(json, rows->all[i].weight_ns);
 	sonde_json_end(json);
-	sonde_json_key(json, "node");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "node");
 	for (size_t i = 0; i < rows->count; i++)
 		sonde_json_int(json, (int64_t)rows->all[i].stack - 1);
 	sonde_json_end(json);
@@ -264,15 +259,12 @@ static void put_rows(struct sonde_json *json, const struct rows *rows, uint64_t 
 
 static void put_nodes(struct sonde_json *json, const struct tree *tree)
 {
-	sonde_json_key(json, "nodes");
-	sonde_json_object(json);
-	sonde_json_key(json, "parent");
-	sonde_json_array(json);
+	sonde_json_put_object(json, "nodes");
+	sonde_json_put_array(json, "parent");
 	for (size_t i = 0; i < tree->count; i++)
 		sonde_json_int(json, (int64_t)tree->nodes[i].parent - 1);
 	sonde_json_end(json);
-	sonde_json_key(json, "function");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "function");
 	for (size_t i = 0; i < tree->count; i++)
 		sonde_json_uint(json, tree->of_function[tree->nodes[i].function] - 1);
 	sonde_json_end(json);
@@ -281,8 +273,7 @@ static void put_nodes(struct sonde_json *json, const struct tree *tree)
 
 static void put_functions(struct sonde_json *json, const struct tree *tree)
 {
-	sonde_json_key(json, "functions");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "functions");
 	for (size_t i = 0; i < tree->function_count; i++) {
 		uint32_t id = tree->functions[i];
 		const struct sonde_function *function = sonde_session_function(tree->session, id);
@@ -299,12 +290,8 @@ static void put_functions(struct sonde_json *json, const struct tree *tree)
 static int put_all(const struct rows *rows, const struct tree *tree, uint32_t thread, struct sonde_buf *out)
 {
 	struct sonde_json json;
-	FILE *stream = sonde_stream_open(out);
-	if (!stream)
+	if (!sonde_answer_begin(&json, out, VERSION))
 		return -ENOMEM;
-	sonde_json_init(&json, stream, 0);
-	sonde_json_object(&json);
-	sonde_json_put_uint(&json, "version", VERSION);
 	sonde_json_put_uint(&json, "thread", thread);
 	sonde_json_put_uint(&json, "count", rows->taken);
 	sonde_json_put_uint(&json, "omitted", rows->taken - rows->count);
@@ -312,8 +299,7 @@ static int put_all(const struct rows *rows, const struct tree *tree, uint32_t th
 	put_rows(&json, rows, sonde_session_run(tree->session)->start_ns);
 	put_nodes(&json, tree);
 	put_functions(&json, tree);
-	sonde_json_end(&json);
-	return sonde_stream_close(stream, out, 0);
+	return sonde_answer_end(&json, out);
 }
 
 int sonde_answer_stacks(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out)

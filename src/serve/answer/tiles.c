@@ -11,10 +11,8 @@
 #include "base/clock.h"
 #include "export/html/lanes_json.h"
 #include "serve/answer/answer.h"
-#include "serve/stream.h"
 #include "serve/answer/timeline.h"
 #include "util/error.h"
-#include "util/json.h"
 #include "util/quantity.h"
 
 enum { VERSION = 1, LANES_MAX = 4096, WIDTH = 1024, HEAD_B = 32 };
@@ -46,18 +44,6 @@ int sonde_timeline_get(struct sonde_session *session, int is_new, struct sonde_t
 		return rc;
 	*kept = (struct sonde_session_kept){tiles, forget};
 	*out = tiles;
-	return 0;
-}
-
-int sonde_timeline_check(const struct sonde_params *params, const char *const *known)
-{
-	for (size_t i = 0; i < params->count; i++) {
-		const char *const *name = known;
-		while (*name && strcmp(*name, params->all[i].name) != 0)
-			name++;
-		if (!*name && strcmp(params->all[i].name, "token") != 0)
-			return sonde_error(EINVAL, "unknown parameter '%s'", params->all[i].name);
-	}
 	return 0;
 }
 
@@ -107,20 +93,12 @@ static void put_since(struct sonde_json *json, const struct sonde_tiles *tiles, 
 	struct sonde_tile_since row;
 	if (!sonde_tiles_lane_count(tiles) || sonde_tiles_since(tiles, since, 0, &row))
 		return;
-	sonde_json_key(json, "since");
-	sonde_json_array(json);
+	sonde_json_put_array(json, "since");
 	for (size_t i = 0; i < sonde_tiles_lane_count(tiles) && !sonde_tiles_since(tiles, since, i, &row); i++) {
 		sonde_json_object(json);
-		sonde_json_key(json, "id");
-		if (row.id == UINT32_MAX)
-			sonde_json_null(json);
-		else
-			sonde_json_uint(json, row.id);
-		sonde_json_key(json, "changed_ns");
-		if (row.changed_ns == UINT64_MAX)
-			sonde_json_null(json);
-		else
-			sonde_json_uint(json, row.changed_ns > start_ns ? row.changed_ns - start_ns : 0);
+		sonde_json_put_known(json, "id", row.id != UINT32_MAX, row.id);
+		sonde_json_put_known(json, "changed_ns", row.changed_ns != UINT64_MAX,
+				     row.changed_ns > start_ns ? row.changed_ns - start_ns : 0);
 		sonde_json_end(json);
 	}
 	sonde_json_end(json);
@@ -133,25 +111,18 @@ int sonde_answer_lanes(struct sonde_session *session, const struct sonde_params 
 	const struct sonde_run *run = sonde_session_run(session);
 	struct sonde_tiles *tiles;
 	struct sonde_json json;
-	int rc = sonde_timeline_check(params, known);
+	int rc = sonde_params_check(params, known);
 	rc = rc ? rc : sonde_timeline_number(params, "since", INT64_MAX, &since);
 	rc = rc ? rc : sonde_timeline_get(session, 1, &tiles);
-	if (rc)
-		return rc;
-	FILE *stream = sonde_stream_open(out);
-	if (!stream)
-		return -ENOMEM;
-	sonde_json_init(&json, stream, 0);
-	sonde_json_object(&json);
-	sonde_json_put_uint(&json, "version", VERSION);
+	if (rc || !sonde_answer_begin(&json, out, VERSION))
+		return rc ? rc : -ENOMEM;
 	sonde_json_put_uint(&json, "duration_ns", run->end_ns - run->start_ns);
 	if (run->growing) {
 		put_made(&json, sonde_tiles_made(tiles));
 		put_since(&json, tiles, since, run->start_ns);
 	}
 	sonde_lanes_json(&json, tiles);
-	sonde_json_end(&json);
-	return sonde_stream_close(stream, out, 0);
+	return sonde_answer_end(&json, out);
 }
 
 /* --- bins --------------------------------------------------------------------------------------------------------- */
@@ -315,7 +286,7 @@ static int take(struct requested *requested, struct sonde_session *session, cons
 	static const char *const known[] = {"lanes", "from", "to", "width", "quick", "made", NULL};
 	const char *lanes = sonde_params_get(params, "lanes");
 	uint64_t is_quick = 0, made = 0;
-	int rc = sonde_timeline_check(params, known);
+	int rc = sonde_params_check(params, known);
 	rc = rc ? rc : sonde_timeline_view(session, params, &requested->view);
 	rc = rc ? rc : sonde_timeline_number(params, "quick", 1, &is_quick);
 	rc = rc ? rc : sonde_timeline_get(session, 0, &requested->tiles);

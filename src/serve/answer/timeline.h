@@ -10,9 +10,6 @@
  * are stable until the list of tracks is requested again. */
 int sonde_timeline_get(struct sonde_session *session, int is_new, struct sonde_tiles **out);
 
-/* -EINVAL with a message for an unknown parameter; `known` ends with NULL. */
-int sonde_timeline_check(const struct sonde_params *params, const char *const *known);
-
 /* Parses an integer, which stays unchanged if the parameter is missing. -EINVAL. */
 int sonde_timeline_number(const struct sonde_params *params, const char *name, uint64_t most, uint64_t *out);
 

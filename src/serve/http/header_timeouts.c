@@ -134,23 +134,13 @@ void sonde_header_timeouts_begin(struct sonde_header_timeouts *timeouts, int fd,
 	pthread_mutex_unlock(&timeouts->mutex);
 }
 
-static void forget(struct sonde_header_timeouts *timeouts, int fd)
+void sonde_header_timeouts_end(struct sonde_header_timeouts *timeouts, int fd)
 {
 	pthread_mutex_lock(&timeouts->mutex);
 	struct row *row = find(timeouts, fd);
 	if (row)
 		row->until_ns = 0;
 	pthread_mutex_unlock(&timeouts->mutex);
-}
-
-void sonde_header_timeouts_came(struct sonde_header_timeouts *timeouts, int fd)
-{
-	forget(timeouts, fd);
-}
-
-void sonde_header_timeouts_gone(struct sonde_header_timeouts *timeouts, int fd)
-{
-	forget(timeouts, fd);
 }
 
 void sonde_header_timeouts_free(struct sonde_header_timeouts *timeouts)

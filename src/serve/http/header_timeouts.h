@@ -4,7 +4,7 @@
  *
  * Only the time until the end of the headers counts, not the time to compute an answer or the length of an event
  * stream. Any thread may call. The descriptor must be open between sonde_header_timeouts_begin() and
- * sonde_header_timeouts_gone().
+ * sonde_header_timeouts_end().
  */
 #ifndef SONDE_SERVE_HTTP_HEADER_TIMEOUTS_H
 #define SONDE_SERVE_HTTP_HEADER_TIMEOUTS_H
@@ -16,10 +16,8 @@ int sonde_header_timeouts_new(struct sonde_header_timeouts **out, unsigned most)
 
 /* Starts the deadline for a connection's next headers. */
 void sonde_header_timeouts_begin(struct sonde_header_timeouts *timeouts, int fd, unsigned within_ms);
-/* The headers have arrived. */
-void sonde_header_timeouts_came(struct sonde_header_timeouts *timeouts, int fd);
-/* The connection ends: from now on the descriptor may be reused. */
-void sonde_header_timeouts_gone(struct sonde_header_timeouts *timeouts, int fd);
+/* The headers have arrived, or the connection ends: from now on the descriptor may be reused. */
+void sonde_header_timeouts_end(struct sonde_header_timeouts *timeouts, int fd);
 
 /* Call when no connections are left; NULL is allowed. */
 void sonde_header_timeouts_free(struct sonde_header_timeouts *timeouts);

@@ -89,6 +89,18 @@ const char *sonde_params_get(const struct sonde_params *params, const char *name
 	return NULL;
 }
 
+int sonde_params_check(const struct sonde_params *params, const char *const *known)
+{
+	for (size_t i = 0; i < params->count; i++) {
+		const char *const *name = known;
+		while (*name && strcmp(*name, params->all[i].name) != 0)
+			name++;
+		if (!*name && strcmp(params->all[i].name, "token") != 0)
+			return sonde_error(EINVAL, "unknown parameter '%s'", params->all[i].name);
+	}
+	return 0;
+}
+
 const char *sonde_params_take(struct sonde_params *params, const char *name)
 {
 	for (size_t i = 0; i < params->count; i++) {

@@ -22,6 +22,9 @@ struct sonde_params {
 int sonde_params_parse(struct sonde_params *out, const char *query);
 void sonde_params_fini(struct sonde_params *params);
 
+/* -EINVAL with a message for a parameter that is neither the token nor one of `known`, which ends with NULL. */
+int sonde_params_check(const struct sonde_params *params, const char *const *known);
+
 /* Returns a parameter and removes it from the list. */
 const char *sonde_params_take(struct sonde_params *params, const char *name);
 

@@ -127,6 +127,23 @@ int sonde_heap_decode(struct sonde_heap_columns *out, const struct sonde_chunk_d
 	return 0;
 }
 
+int sonde_heap_columns_read(struct sonde_heap_columns *out, const struct sonde_session *session,
+			    const struct sonde_chunk_data *data)
+{
+	out->time_ns = NULL;
+	if (data->head->count > data->head->raw_b)
+		return -EBADMSG;
+	void *memory = malloc(data->head->count * SONDE_HEAP_ROW_B + 1);
+	if (!memory)
+		return sonde_error(ENOMEM, "out of memory for a heap chunk");
+	int rc = sonde_heap_decode(out, data, memory, UINT32_MAX, (uint32_t)session->heap_sites.count);
+	if (rc) {
+		free(memory);
+		out->time_ns = NULL;
+	}
+	return rc;
+}
+
 /* --- chunks ------------------------------------------------------------------------------------------------------ */
 
 int sonde_heap_summary(const struct sonde_session *session, const struct sonde_chunk_data *data,
@@ -179,10 +196,7 @@ static int add_sampled(const struct sonde_session *session, const struct sonde_c
 		       uint64_t until_ns, struct sonde_heap_alive *sites, uint64_t *last_ns)
 {
 	struct sonde_heap_columns columns;
-	void *memory = malloc(data->head->count * SONDE_HEAP_ROW_B + 1);
-	if (!memory)
-		return sonde_error(ENOMEM, "out of memory for a heap chunk");
-	int rc = sonde_heap_decode(&columns, data, memory, UINT32_MAX, (uint32_t)session->heap_sites.count);
+	int rc = sonde_heap_columns_read(&columns, session, data);
 	for (uint32_t i = 0; !rc && i < at && columns.time_ns[i] <= until_ns; i++) {
 		struct sonde_heap_alive *site = &sites[columns.sites[i]];
 		struct sonde_heap_worth worth = sonde_heap_worth(columns.sizes[i], columns.mean_b);
@@ -192,7 +206,7 @@ static int add_sampled(const struct sonde_session *session, const struct sonde_c
 		site->variance += columns.ends[i] ? -worth.variance : worth.variance;
 		*last_ns = columns.time_ns[i];
 	}
-	free(memory);
+	free(columns.time_ns);
 	return rc;
 }
 

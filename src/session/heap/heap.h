@@ -26,6 +26,10 @@ struct sonde_heap_columns {
 int sonde_heap_decode(struct sonde_heap_columns *out, const struct sonde_chunk_data *data, void *memory,
 		      uint32_t thread_max, uint32_t site_max);
 
+/* The same with memory of its own, which the caller frees: out->time_ns, NULL after an error. -EBADMSG, -ENOMEM. */
+int sonde_heap_columns_read(struct sonde_heap_columns *out, const struct sonde_session *session,
+			    const struct sonde_chunk_data *data);
+
 static inline int sonde_heap_is_chunk(const struct sonde_chunk_head *head)
 {
 	return head->type == SONDE_CHUNK_HEAP && head->version <= SONDE_CHUNK_VERSION;

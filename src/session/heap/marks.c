@@ -9,7 +9,6 @@
 #include "fold/heap_worth.h"
 #include "session/heap/heap.h"
 #include "session/state.h"
-#include "util/error.h"
 #include "util/search.h"
 
 struct marking {
@@ -53,15 +52,8 @@ static int add_events(struct marking *marking, size_t mark)
 {
 	const struct sonde_heap_marks *marks = marking->marks;
 	struct sonde_heap_columns columns;
-	size_t count = marking->data.head->count;
-	if (count > marking->data.head->raw_b)
-		return -EBADMSG;
-	void *memory = malloc(count * SONDE_HEAP_ROW_B + 1);
-	if (!memory)
-		return sonde_error(ENOMEM, "out of memory for a heap chunk");
-	int rc = sonde_heap_decode(&columns, &marking->data, memory, UINT32_MAX,
-				   (uint32_t)marking->session->heap_sites.count);
-	for (size_t i = 0; !rc && i < count; i++) {
+	int rc = sonde_heap_columns_read(&columns, marking->session, &marking->data);
+	for (size_t i = 0; !rc && i < marking->data.head->count; i++) {
 		while (mark < marks->count && marks->times_ns[mark] < columns.time_ns[i])
 			mark++;
 		if (mark == marks->count)
@@ -72,7 +64,7 @@ static int add_events(struct marking *marking, size_t mark)
 						  columns.ends[i] ? -worth.variance : worth.variance};
 		tell(marking, columns.sites[i], mark, &change);
 	}
-	free(memory);
+	free(columns.time_ns);
 	return rc;
 }
 

@@ -159,18 +159,11 @@ static void add_event(struct summing *summing, size_t chunk, uint32_t heap, cons
 
 static int add_events(struct summing *summing, size_t i, uint32_t heap)
 {
-	const struct sonde_session *session = summing->session;
 	struct sonde_heap_columns columns;
-	size_t count = summing->data.head->count;
-	if (count > summing->data.head->raw_b)
-		return -EBADMSG;
-	void *memory = malloc(count * SONDE_HEAP_ROW_B + 1);
-	if (!memory)
-		return sonde_error(ENOMEM, "out of memory for a heap chunk");
-	int rc = sonde_heap_decode(&columns, &summing->data, memory, UINT32_MAX, (uint32_t)session->heap_sites.count);
-	for (uint32_t at = 0; !rc && at < count && columns.time_ns[at] < summing->to_ns; at++)
+	int rc = sonde_heap_columns_read(&columns, summing->session, &summing->data);
+	for (uint32_t at = 0; !rc && at < summing->data.head->count && columns.time_ns[at] < summing->to_ns; at++)
 		add_event(summing, i, heap, &columns, at);
-	free(memory);
+	free(columns.time_ns);
 	return rc;
 }
 

@@ -10,7 +10,6 @@
 #include "fold/heap_worth.h"
 #include "session/heap/heap.h"
 #include "session/state.h"
-#include "util/error.h"
 
 struct drawing {
 	struct sonde_session *session;
@@ -96,17 +95,10 @@ static void add_event(struct drawing *drawing, const struct sonde_heap_columns *
 static int add_events(struct drawing *drawing)
 {
 	struct sonde_heap_columns columns;
-	size_t count = drawing->data.head->count;
-	if (count > drawing->data.head->raw_b)
-		return -EBADMSG;
-	void *memory = malloc(count * SONDE_HEAP_ROW_B + 1);
-	if (!memory)
-		return sonde_error(ENOMEM, "out of memory for a heap chunk");
-	int rc = sonde_heap_decode(&columns, &drawing->data, memory, UINT32_MAX,
-				   (uint32_t)drawing->session->heap_sites.count);
-	for (size_t i = 0; !rc && i < count && columns.time_ns[i] < drawing->range->to_ns; i++)
+	int rc = sonde_heap_columns_read(&columns, drawing->session, &drawing->data);
+	for (size_t i = 0; !rc && i < drawing->data.head->count && columns.time_ns[i] < drawing->range->to_ns; i++)
 		add_event(drawing, &columns, i);
-	free(memory);
+	free(columns.time_ns);
 	return rc;
 }
 

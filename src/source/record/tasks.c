@@ -352,7 +352,7 @@ static void end_process(struct sonde_tasks *tasks, struct sonde_task_process *pr
 	    .head.type = SONDE_META_PROCESS_END,
 	    .id = process->task.id,
 	    .status = -1,
-	    .time_ns = time_ns,
+	    .end_ns = time_ns,
 	};
 	end_row(tasks, &tasks->processes, &process->task, time_ns);
 	sonde_writer_meta(tasks->writer, &record, sizeof record, NULL, 0);
@@ -367,7 +367,7 @@ void sonde_tasks_exit(struct sonde_tasks *tasks, pid_t pid, pid_t tid, uint64_t 
 	struct sonde_meta_thread_end record = {
 	    .head.type = SONDE_META_THREAD_END,
 	    .id = thread->task.id,
-	    .time_ns = time_ns,
+	    .end_ns = time_ns,
 	    .cpu_ns = cpu_ns,
 	};
 	end_row(tasks, &tasks->threads, &thread->task, time_ns);

@@ -154,7 +154,7 @@ static void the_oldest_silence_makes_way(void **state)
 		ends = (struct pollfd){.fd = pairs[i][1], .events = POLLRDHUP};
 		assert_int_equal(poll(&ends, 1, 0), i < 2);
 	}
-	sonde_header_timeouts_came(timeouts, pairs[2][0]); /* it is being answered: no other takes its place */
+	sonde_header_timeouts_end(timeouts, pairs[2][0]); /* it is being answered: no other takes its place */
 	sonde_header_timeouts_begin(timeouts, pairs[0][0], PATIENCE_MS);
 	ends = (struct pollfd){.fd = pairs[3][1], .events = POLLRDHUP};
 	assert_int_equal(poll(&ends, 1, 0), 0);
@@ -176,15 +176,15 @@ static void late_heads_are_cut_off(void **state)
 	sonde_header_timeouts_begin(timeouts, again[0], PATIENCE_MS);
 	sonde_header_timeouts_begin(timeouts, again[0], 50); /* the last holds */
 	sonde_header_timeouts_begin(timeouts, came[0], 50);
-	sonde_header_timeouts_came(timeouts, came[0]);
+	sonde_header_timeouts_end(timeouts, came[0]);
 	sonde_header_timeouts_begin(timeouts, gone[0], 50);
-	sonde_header_timeouts_gone(timeouts, gone[0]);
+	sonde_header_timeouts_end(timeouts, gone[0]);
 	sonde_header_timeouts_begin(timeouts, late[0], 100);
 	assert_true(is_truncated(late[1], PATIENCE_MS));
 	assert_true(is_truncated(again[1], PATIENCE_MS));
 	assert_false(is_truncated(came[1], 0));
 	assert_false(is_truncated(gone[1], 0));
-	sonde_header_timeouts_came(timeouts, late[0]); /* too late, and harmless */
+	sonde_header_timeouts_end(timeouts, late[0]); /* too late, and harmless */
 	sonde_header_timeouts_free(timeouts);
 	for (int i = 0; i < 8; i++)
 		close((int[]){late[0], late[1], came[0], came[1], gone[0], gone[1], again[0], again[1]}[i]);
