@@ -398,7 +398,7 @@ static void say_end(struct supervisor *supervisor, uint64_t end_ns)
 	    .user_ns = timeval_ns(usage->ru_utime),
 	    .system_ns = timeval_ns(usage->ru_stime),
 	    .peak_rss_b = (uint64_t)usage->ru_maxrss * 1024,
-	    .time_ns = end_ns,
+	    .end_ns = end_ns,
 	    .minor_faults = (uint64_t)usage->ru_minflt,
 	    .major_faults = (uint64_t)usage->ru_majflt,
 	    .voluntary_switches = (uint64_t)usage->ru_nvcsw,
