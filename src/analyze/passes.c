@@ -214,31 +214,28 @@ static int merge_all(struct run *run)
 }
 
 /* A section without rows must not be read as "it did not happen" if the data was not recorded. */
-static int section_settle(const struct sonde_pass *pass, struct sonde_session *session, struct sonde_report *report,
-			  struct sonde_section *section)
+static void section_settle(const struct sonde_pass *pass, struct sonde_session *session, struct sonde_report *report,
+			   struct sonde_section *section)
 {
 	char why[640];
 	enum sonde_recorded state = sonde_recorded_any(session, pass->needs, why, sizeof why);
 	int is_empty = section->kind == SONDE_SECTION_TREE ? !section->tree.root || !section->tree.root->child
 							   : !section->table.row_count;
 	if (!is_empty && state == SONDE_RECORDED_NOT)
-		return 0;
+		return;
 	section->recorded = state == SONDE_RECORDED ? "yes" : state == SONDE_RECORDED_NOT ? "no" : "in part";
 	section->missing = *why ? sonde_report_text(report, "%s", why) : NULL;
-	if (*why && !section->missing)
-		return sonde_error(ENOMEM, "out of memory for a section");
 	if (!is_empty)
-		return 0;
+		return;
 	if (pass->nothing || (state == SONDE_RECORDED_NOT && !sonde_session_run(session)->incomplete))
 		section->notes = NULL;
-	int rc = state != SONDE_RECORDED_NOT && pass->nothing
-		     ? sonde_report_note(report, section, 0, "%s", pass->nothing)
-		     : 0;
-	rc = rc || !section->missing ? rc : sonde_report_note(report, section, 1, "%s", section->missing);
-	const char *option = !rc && section->missing ? sonde_recorded_option(pass->needs, section->missing) : NULL;
+	if (state != SONDE_RECORDED_NOT && pass->nothing)
+		sonde_report_note(report, section, 0, "%s", pass->nothing);
+	if (section->missing)
+		sonde_report_note(report, section, 1, "%s", section->missing);
+	const char *option = section->missing ? sonde_recorded_option(pass->needs, section->missing) : NULL;
 	if (option)
 		sonde_report_advise(report, section, SONDE_ACTION_RECORD, option);
-	return rc;
 }
 
 static int finish(const struct sonde_pass *pass, void *state, struct sonde_session *session,
@@ -246,9 +243,10 @@ static int finish(const struct sonde_pass *pass, void *state, struct sonde_sessi
 {
 	struct sonde_section *before = report->last;
 	int rc = pass->finish(state, report);
+	rc = rc ? rc : sonde_report_status(report);
 	struct sonde_section *section = before ? before->next : report->first;
 	for (; rc >= 0 && pass->needs && section; section = section->next)
-		rc = section_settle(pass, session, report, section);
+		section_settle(pass, session, report, section);
 	return rc;
 }
 
@@ -268,9 +266,9 @@ static int finish_all(struct run *run, struct sonde_report *report)
 	}
 	if (!skipped)
 		return 0;
-	return sonde_report_note(report, NULL, 1, "%llu chunk%s could not be read and %s left out: %s",
-				 (unsigned long long)skipped, sonde_plural(skipped), sonde_word(skipped, "is", "are"),
-				 why);
+	sonde_report_note(report, NULL, 1, "%llu chunk%s could not be read and %s left out: %s",
+			  (unsigned long long)skipped, sonde_plural(skipped), sonde_word(skipped, "is", "are"), why);
+	return 0;
 }
 
 static unsigned parts_of(const struct sonde_session *session)

@@ -92,22 +92,22 @@ struct sonde_cell sonde_thread_counters_clock(const struct sonde_thread_counters
 	return clock_ns ? sonde_cell_int(clock_ns) : sonde_cell_absent("not measured");
 }
 
-int sonde_thread_counters_note(const struct sonde_thread_counters *counters, struct sonde_report *report,
-			       struct sonde_section *section)
+void sonde_thread_counters_note(const struct sonde_thread_counters *counters, struct sonde_report *report,
+				struct sonde_section *section)
 {
 	if (!sonde_weight_is_any(counters->all)) {
 		const char *missing = sonde_pass_missing(counters->session, SONDE_NEEDS(CPU), report);
-		return sonde_report_note(report, section, 1, "no shares: %s",
-					 missing ? missing
-						 : sonde_samples_why_none(counters->session, &counters->options));
+		sonde_report_note(report, section, 1, "no shares: %s",
+				  missing ? missing : sonde_samples_why_none(counters->session, &counters->options));
+		return;
 	}
 	char whole[192];
 	sonde_samples_say_whole(counters->all, counters->measured_ns, whole, sizeof whole);
-	int rc = sonde_report_note(report, section, 0, "%s", whole);
+	sonde_report_note(report, section, 0, "%s", whole);
 	uint64_t nobodys_ns = counters->by_thread[0].ns;
-	if (rc < 0 || !nobodys_ns)
-		return rc;
-	return sonde_report_note(report, section, 1, "%.3f s (%.1f %% of the 100 %%) belong to unknown threads",
-				 (double)nobodys_ns / 1e9,
-				 100 * sonde_stats_share((double)nobodys_ns, (double)counters->all.ns));
+	if (!nobodys_ns)
+		return;
+	sonde_report_note(report, section, 1, "%.3f s (%.1f %% of the 100 %%) belong to unknown threads",
+			  (double)nobodys_ns / 1e9,
+			  100 * sonde_stats_share((double)nobodys_ns, (double)counters->all.ns));
 }

@@ -28,7 +28,7 @@ void sonde_thread_counters_cells(const struct sonde_thread_counters *counters, s
 struct sonde_cell sonde_thread_counters_clock(const struct sonde_thread_counters *counters, uint64_t clock_ns);
 
 /* Notes what 100 % is, or why there are no shares. */
-int sonde_thread_counters_note(const struct sonde_thread_counters *counters, struct sonde_report *report,
-			       struct sonde_section *section);
+void sonde_thread_counters_note(const struct sonde_thread_counters *counters, struct sonde_report *report,
+				struct sonde_section *section);
 
 #endif

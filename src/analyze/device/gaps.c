@@ -155,8 +155,6 @@ static int row_add(const struct sonde_device_times *times, const struct sonde_ga
 	uint64_t known_ns = 0;
 	const char *device = sonde_device_label(times->session, gap->device, report);
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row || !device)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[LENGTH] = sonde_cell_int(gap->to_ns - gap->from_ns);
 	row[AT] = sonde_cell_int(gap->from_ns - sonde_session_run(times->session)->start_ns);
 	for (size_t cause = 0; cause < SONDE_GAP_CAUSES; cause++) {
@@ -196,28 +194,26 @@ static int order_shares(struct sonde_report *report, struct sonde_section *secti
 	return 0;
 }
 
-static int notes(const struct finding *finding, const struct sonde_gaps *gaps, const struct sonde_device_times *times,
-		 struct sonde_report *report, struct sonde_section *section)
+static void notes(const struct finding *finding, const struct sonde_gaps *gaps, const struct sonde_device_times *times,
+		  struct sonde_report *report, struct sonde_section *section)
 {
-	int rc = sonde_report_note(
+	sonde_report_note(
 	    report, section, 0,
 	    "%llu gap%s, %s in all: no queue of the GPU was active, between its first and last activity (%s)",
 	    (unsigned long long)finding->found, sonde_plural(finding->found),
 	    sonde_device_length(report, finding->total_ns), times->window.what);
-	rc = rc ? rc
-		: sonde_report_note(
-		      report, section, 0,
-		      "shares: activity of the thread that submitted the next work; zone: the innermost over half the "
-		      "gap");
-	if (!rc && gaps->left_out)
-		rc = sonde_report_note(
-		    report, section, 1,
-		    "%llu calls and samples exceeded the memory limit: the unknown share is too large",
-		    (unsigned long long)gaps->left_out);
-	if (!rc && gaps->is_incomplete)
-		rc = sonde_report_note(report, section, 1,
-				       "parts of the recording cannot be read: the unknown share is too large");
-	return rc ? rc : sonde_device_times_note(times, report, section);
+	sonde_report_note(
+	    report, section, 0,
+	    "shares: activity of the thread that submitted the next work; zone: the innermost over half the "
+	    "gap");
+	if (gaps->left_out)
+		sonde_report_note(report, section, 1,
+				  "%llu calls and samples exceeded the memory limit: the unknown share is too large",
+				  (unsigned long long)gaps->left_out);
+	if (gaps->is_incomplete)
+		sonde_report_note(report, section, 1,
+				  "parts of the recording cannot be read: the unknown share is too large");
+	sonde_device_times_note(times, report, section);
 }
 
 static int gaps_finish(void *state, struct sonde_report *report)
@@ -243,7 +239,8 @@ static int gaps_finish(void *state, struct sonde_report *report)
 		section->table.omitted = finding.found - gaps.count;
 		rc = order_shares(report, section);
 		rc = rc ? rc : sonde_device_rows_apart(report, section);
-		rc = rc ? rc : notes(&finding, &gaps, times, report, section);
+		if (!rc)
+			notes(&finding, &gaps, times, report, section);
 	} else if (!rc) {
 		rc = sonde_pass_nothing(&times->options, report, "device-gaps", "GPU gaps",
 					"no GPU had a gap between two recorded activities");

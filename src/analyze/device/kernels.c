@@ -37,16 +37,14 @@ static struct sonde_cell modelled(const struct sonde_device_sum *sum, double sha
 	return why ? sonde_cell_absent(why) : sonde_cell_real(share_ns / (double)sum->total_ns, 0);
 }
 
-static int row_add(const struct sonde_device_sums *sums, const struct sonde_device_cell *cell, uint64_t all_ns,
-		   struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct sonde_device_sums *sums, const struct sonde_device_cell *cell, uint64_t all_ns,
+		    struct sonde_report *report, struct sonde_section *section)
 {
 	static const char cut[] = "no launch lies wholly in the selected time";
 	const struct sonde_operation *operation = sonde_session_operation(sums->session, cell->operation);
 	const struct sonde_device_sum *sum = &cell->sum;
 	const char *device = sonde_device_label(sums->session, cell->device, report);
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row || !device)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[TOTAL] = sonde_cell_int(sum->total_ns);
 	row[CALLS] = sonde_cell_int(sum->count);
 	row[NAME] = sonde_cell_text(operation->name);
@@ -63,7 +61,6 @@ static int row_add(const struct sonde_device_sums *sums, const struct sonde_devi
 	row[LANES] = modelled(sum, sum->lanes_ns, sum->unlaned);
 	row[LIMIT] = why ? sonde_cell_absent(why) : sonde_cell_text(sum->limited_by);
 	row[DEVICE] = sonde_device_cell(device);
-	return 0;
 }
 
 static int kernels_finish(void *state, struct sonde_report *report)
@@ -81,26 +78,25 @@ static int kernels_finish(void *state, struct sonde_report *report)
 						  sonde_device_none(sums->session, report, "kernel", NULL));
 	}
 	struct sonde_section *section = sonde_report_table(report, "kernels", "Kernels", columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for kernels");
+	int rc = 0;
 	for (ptrdiff_t i = 0; i < count; i++) {
 		all_ns += rows[i].sum.total_ns;
 		calls += rows[i].sum.count;
 		is_occupied |= rows[i].sum.limited_by != NULL;
 	}
 	for (size_t i = 0; !rc && i < (size_t)count && i < limit; i++)
-		rc = row_add(sums, &rows[i], all_ns, report, section);
-	rc = rc ? rc : sonde_device_rows_apart(report, section);
+		row_add(sums, &rows[i], all_ns, report, section);
+	rc = sonde_device_rows_apart(report, section);
 	free(rows);
 	if (rc)
 		return rc;
 	section->table.omitted = (size_t)count > limit ? (size_t)count - limit : 0;
-	rc = sonde_report_note(report, section, 0,
-			       "%llu kernel%s took %s in all queues; delay: from submission to start",
-			       (unsigned long long)calls, sonde_plural(calls), sonde_device_length(report, all_ns));
-	return rc || !is_occupied
-		   ? rc
-		   : sonde_report_note(report, section, 0,
-				       "theoretical occupancy: modelled from the launch configuration, not measured");
+	sonde_report_note(report, section, 0, "%llu kernel%s took %s in all queues; delay: from submission to start",
+			  (unsigned long long)calls, sonde_plural(calls), sonde_device_length(report, all_ns));
+	if (is_occupied)
+		sonde_report_note(report, section, 0,
+				  "theoretical occupancy: modelled from the launch configuration, not measured");
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_kernels = {

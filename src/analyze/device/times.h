@@ -59,8 +59,8 @@ struct sonde_window sonde_device_window(const struct sonde_device_times *times, 
 const char *sonde_device_times_whole(const struct sonde_device_times *times, struct sonde_report *report);
 
 /* Adds the notes common to all of these sections: what was left out, and selected threads. -ENOMEM. */
-int sonde_device_times_note(const struct sonde_device_times *times, struct sonde_report *report,
-			    struct sonde_section *section);
+void sonde_device_times_note(const struct sonde_device_times *times, struct sonde_report *report,
+			     struct sonde_section *section);
 
 /* --- unions of times --------------------------------------------------------------------------------------------- */
 

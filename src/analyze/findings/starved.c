@@ -47,8 +47,6 @@ static int throttled_add(const struct sonde_facts *facts, struct sonde_found *fo
 				? sonde_report_text(found->report, "at most %.3f s of the critical path are due to it",
 						    throttled->saves_ns / 1e9)
 				: "its share of the critical path is unknown: no path was recorded";
-	if (!where)
-		return sonde_error(ENOMEM, "out of memory for findings");
 	return sonde_found_add(
 	    found,
 	    &(struct sonde_finding){

@@ -38,8 +38,8 @@ uint64_t sonde_heap_pass_mean_b(const struct sonde_heap_pass *pass);
 int sonde_heap_is_sampled(const struct sonde_heap_pass *pass, const struct sonde_heap *like);
 
 /* Notes how the heap was recorded, what was selected, how several processes are added up, and what is missing. */
-int sonde_heap_pass_notes(const struct sonde_heap_pass *pass, struct sonde_report *report,
-			  struct sonde_section *section);
+void sonde_heap_pass_notes(const struct sonde_heap_pass *pass, struct sonde_report *report,
+			   struct sonde_section *section);
 
 /* True if both heaps are of one kind, or pools of one name, and may be added up. */
 int sonde_heap_alike(const struct sonde_heap *a, const struct sonde_heap *b);

@@ -152,8 +152,8 @@ static void cells_of_heap(struct sonde_cell *row, const struct sonde_heap_moment
 	row[CHANGE_BLOCKS] = sonde_snapshot_change(before->live.blocks, moment->live.blocks, 0);
 }
 
-static int listed_add(const struct sonde_snapshots_pass *snapshots, size_t at, struct sonde_report *report,
-		      struct sonde_section *section)
+static void listed_add(const struct sonde_snapshots_pass *snapshots, size_t at, struct sonde_report *report,
+		       struct sonde_section *section)
 {
 	const struct sonde_snapshot *snapshot = sonde_session_snapshot(snapshots->session, at);
 	const struct sonde_process *process = sonde_session_process(snapshots->session, snapshot->process);
@@ -162,8 +162,6 @@ static int listed_add(const struct sonde_snapshots_pass *snapshots, size_t at, s
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const char *name = sonde_report_text(report, "%s (%u)", process && *process->name ? process->name : "(unknown)",
 					     process ? process->pid : 0);
-	if (!row || !name)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[NUMBER] = sonde_cell_int(at + 1);
 	row[LABEL] = *snapshot->label ? sonde_cell_text(snapshot->label) : sonde_cell_absent("it has no label");
 	row[TIME] = sonde_cell_int(snapshot->time_ns > start_ns ? snapshot->time_ns - start_ns : 0);
@@ -174,7 +172,6 @@ static int listed_add(const struct sonde_snapshots_pass *snapshots, size_t at, s
 		       ? sonde_cell_int(snapshot->pss_b)
 		       : sonde_cell_absent("not read: too expensive, not allowed, or the program had run on");
 	cells_of_heap(row, &snapshots->moments[at], before);
-	return 0;
 }
 
 static int list_notes(const struct sonde_snapshots_pass *snapshots, struct sonde_report *report,
@@ -184,17 +181,17 @@ static int list_notes(const struct sonde_snapshots_pass *snapshots, struct sonde
 	for (size_t i = 0; i < sonde_session_snapshot_count(snapshots->session); i++)
 		heap |= snapshots->moments[i].known;
 	if (heap)
-		rc = sonde_report_note(report, section, 0,
-				       "live: allocated with malloc and not freed; change: since the snapshot %s",
-				       compares(snapshots) ? "above" : "before it, of the same process");
+		sonde_report_note(report, section, 0,
+				  "live: allocated with malloc and not freed; change: since the snapshot %s",
+				  compares(snapshots) ? "above" : "before it, of the same process");
 	else
-		rc = sonde_report_note(report, section, 0, "live bytes are unknown: use sonde record --heap");
+		sonde_report_note(report, section, 0, "live bytes are unknown: use sonde record --heap");
 	if (rc == 0 && snapshots->sampled)
-		rc = sonde_report_note(
+		sonde_report_note(
 		    report, section, 0,
 		    "blocks were sampled: live bytes are estimates, with the widest possible 95 %% interval");
 	if (rc == 0 && snapshots->unread)
-		rc = sonde_report_note(report, section, 1, "some allocations could not be read and are left out");
+		sonde_report_note(report, section, 1, "some allocations could not be read and are left out");
 	return rc;
 }
 
@@ -208,20 +205,18 @@ static int list_build(struct sonde_snapshots_pass *snapshots, struct sonde_repor
 	struct sonde_section *section =
 	    sonde_report_table(report, "snapshots", two ? "The compared snapshots" : "Snapshots",
 			       several ? list_of_several : list_of_one, LISTED);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for snapshots");
-	for (size_t i = 0; rc == 0 && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (two && i + 1 != snapshots->options.diff_from && i + 1 != snapshots->options.diff_to)
 			continue;
 		if (added == limit) {
 			left_out++;
 			continue;
 		}
-		rc = listed_add(snapshots, i, report, section);
+		listed_add(snapshots, i, report, section);
 		added++;
 	}
-	if (rc == 0)
-		section->table.omitted = left_out;
-	return rc ? rc : list_notes(snapshots, report, section);
+	section->table.omitted = left_out;
+	return list_notes(snapshots, report, section);
 }
 
 /* --- the section ------------------------------------------------------------------------------------------------- */

@@ -289,13 +289,11 @@ static struct sonde_cell signed_cell(int64_t value)
 	return value < 0 ? sonde_cell_real((double)value, 0) : sonde_cell_int((uint64_t)value);
 }
 
-static int row_add(const struct zones *zones, const struct row *from, struct sonde_report *report,
-		   struct sonde_section *section)
+static void row_add(const struct zones *zones, const struct row *from, struct sonde_report *report,
+		    struct sonde_section *section)
 {
 	const struct sonde_site *site = sonde_session_site(zones->heap->session, from->site);
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[NAME] = sonde_cell_text(site ? site->name : "(unknown)");
 	row[CALLS] = sonde_cell_int(from->calls);
 	row[CHANGE_B] = signed_cell(from->change_b);
@@ -304,43 +302,39 @@ static int row_add(const struct zones *zones, const struct row *from, struct son
 	row[BEGINS] = sonde_cell_int(from->begins);
 	row[ENDS] = sonde_cell_int(from->ends);
 	row[MEAN_B] = sonde_cell_real((double)from->begun_b / (double)from->calls, 0);
-	return 0;
 }
 
-static int notes_add(const struct zones *zones, struct sonde_report *report, struct sonde_section *section)
+static void notes_add(const struct zones *zones, struct sonde_report *report, struct sonde_section *section)
 {
-	int rc = sonde_report_note(
+	sonde_report_note(
 	    report, section, 0,
 	    "malloc blocks of the zone's thread, nested zones included; change: bytes its calls left allocated");
-	if (rc == 0 && zones->time_every > 1)
-		rc = sonde_report_note(
+	if (zones->time_every > 1)
+		sonde_report_note(
 		    report, section, 1,
 		    "block times are exact to %u allocations: a block near a zone's edge may be on the wrong side",
 		    zones->time_every);
-	if (rc == 0 && zones->beyond) {
-		rc = sonde_report_note(report, section, 1,
-				       "%llu zones beyond the first %d were left out: " SONDE_CHOOSE_TIME,
-				       (unsigned long long)zones->beyond, ZONES_MAX);
-		if (!rc)
-			sonde_report_advise(report, section, SONDE_ACTION_TIME, SONDE_CHOOSE_TIME);
+	if (zones->beyond) {
+		sonde_report_note(report, section, 1,
+				  "%llu zones beyond the first %d were left out: " SONDE_CHOOSE_TIME,
+				  (unsigned long long)zones->beyond, ZONES_MAX);
+		sonde_report_advise(report, section, SONDE_ACTION_TIME, SONDE_CHOOSE_TIME);
 	}
-	return rc < 0 ? rc : sonde_heap_pass_notes(zones->heap, report, section);
+	sonde_heap_pass_notes(zones->heap, report, section);
 }
 
-static int section_add(struct zones *zones, const char *title, struct sonde_report *report)
+static void section_add(struct zones *zones, const char *title, struct sonde_report *report)
 {
 	size_t limit = zones->heap->options.limit ? zones->heap->options.limit : DEFAULT_ROWS, count = 0;
 	struct sonde_section *section = sonde_report_table(report, "heap-zones", title, columns, COLUMNS);
-	int rc = section ? notes_add(zones, report, section) : sonde_error(ENOMEM, "out of memory for zones");
+	notes_add(zones, report, section);
 	for (size_t i = 0; i <= sonde_session_site_count(zones->heap->session); i++)
 		if (zones->rows[i].calls)
 			zones->rows[count++] = zones->rows[i];
 	qsort(zones->rows, count, sizeof *zones->rows, compare_rows);
-	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
-		rc = row_add(zones, &zones->rows[i], report, section);
-	if (rc == 0)
-		section->table.omitted = count > limit ? count - limit : 0;
-	return rc;
+	for (size_t i = 0; i < count && i < limit; i++)
+		row_add(zones, &zones->rows[i], report, section);
+	section->table.omitted = count > limit ? count - limit : 0;
 }
 
 static int zones_finish(void *state, struct sonde_report *report)
@@ -355,7 +349,9 @@ static int zones_finish(void *state, struct sonde_report *report)
 					  "no zones: mark them with SONDE_ZONE() (sonde/sonde.h)");
 	rc = threads_make(zones);
 	rc = rc ? rc : read_blocks(zones);
-	return rc ? rc : section_add(zones, title, report);
+	if (!rc)
+		section_add(zones, title, report);
+	return rc;
 }
 
 const struct sonde_pass sonde_pass_heap_zones = {

@@ -72,14 +72,12 @@ static int compare(const void *left, const void *right, void *state)
 	return of_a != of_b ? (of_a < of_b ? 1 : -1) : (a > b) - (a < b);
 }
 
-static int row_add(const struct energy_functions *functions, const struct sonde_function_weight *weight, uint32_t id,
-		   struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct energy_functions *functions, const struct sonde_function_weight *weight, uint32_t id,
+		    struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_energy_rates *rates = &functions->rates;
 	const struct sonde_session *session = functions->samples.session;
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	uint64_t self_ns = weight->self.ns;
 	row[SELF] = sonde_energy_rates_cell(rates, SONDE_ENERGY_LIKELY, self_ns);
 	row[SELF_LOW] = sonde_energy_rates_cell(rates, SONDE_ENERGY_LOW, self_ns);
@@ -88,7 +86,6 @@ static int row_add(const struct energy_functions *functions, const struct sonde_
 	row[SELF_NS] = sonde_cell_int(self_ns);
 	row[FUNCTION] = sonde_cell_text(sonde_function_name(session, id));
 	row[MODULE] = sonde_cell_text(sonde_function_module(session, id));
-	return 0;
 }
 
 static int table_fill(const struct energy_functions *functions, struct sonde_function_weight *rows, size_t count,
@@ -109,11 +106,13 @@ static int table_fill(const struct energy_functions *functions, struct sonde_fun
 	if (ids)
 		qsort_r(ids, id_count, sizeof *ids, compare, rows);
 	for (size_t i = 0; rc == 0 && i < id_count && i < limit; i++)
-		rc = row_add(functions, &rows[ids[i]], ids[i], report, section);
+		row_add(functions, &rows[ids[i]], ids[i], report, section);
 	if (rc == 0)
 		section->table.omitted = id_count > limit ? id_count - limit : 0;
 	free(ids);
-	return rc ? rc : sonde_energy_rates_notes(&functions->rates, "function", too_short, report, section);
+	if (!rc)
+		sonde_energy_rates_notes(&functions->rates, "function", too_short, report, section);
+	return rc;
 }
 
 static int functions_finish(void *state, struct sonde_report *report)

@@ -80,17 +80,16 @@ struct sonde_cell sonde_energy_rates_cell(const struct sonde_energy_rates *rates
 	return sonde_cell_real((double)cpu_ns * rates->j_per_ns[which], 0);
 }
 
-int sonde_energy_rates_notes(const struct sonde_energy_rates *rates, const char *part, size_t too_short,
-			     struct sonde_report *report, struct sonde_section *section)
+void sonde_energy_rates_notes(const struct sonde_energy_rates *rates, const char *part, size_t too_short,
+			      struct sonde_report *report, struct sonde_section *section)
 {
 	int is_model = rates->sums.fit.name != NULL;
-	int rc = sonde_report_note(
+	sonde_report_note(
 	    report, section, is_model,
 	    "%s: %.3g J per second of CPU time (mean of the processes) × sampled CPU time of a %s",
 	    is_model ? "modelled, not measured" : "estimated", rates->j_per_ns[SONDE_ENERGY_LIKELY] * NS_A_S, part);
-	if (rc == 0 && too_short)
-		rc = sonde_report_note(report, section, 0,
-				       "%zu %s%s with less than 100 ms of CPU time %s too short to measure", too_short,
-				       part, sonde_plural(too_short), sonde_word(too_short, "is", "are"));
-	return rc;
+	if (too_short)
+		sonde_report_note(report, section, 0,
+				  "%zu %s%s with less than 100 ms of CPU time %s too short to measure", too_short, part,
+				  sonde_plural(too_short), sonde_word(too_short, "is", "are"));
 }

@@ -38,7 +38,6 @@ struct machine {
 	struct sonde_report *report;
 	struct sonde_section *section;
 	double cores;
-	int rc;
 };
 
 static const char single[] = "a single reading";
@@ -52,12 +51,7 @@ static struct sonde_cell share_or(double share, const char *why)
 static struct sonde_cell *share_add(struct machine *machine, const char *what, const char *object, double mean,
 				    const char *whole)
 {
-	static struct sonde_cell nowhere[COLUMNS];
 	struct sonde_cell *row = sonde_report_row(machine->report, machine->section);
-	if (!row || !whole) {
-		machine->rc = sonde_error(ENOMEM, "out of memory for a row");
-		return nowhere;
-	}
 	row[WHAT] = sonde_cell_text(what);
 	row[OBJECT] = *object ? sonde_cell_text(object) : sonde_cell_absent("there is only one");
 	row[MEAN] = share_or(mean, single);
@@ -167,8 +161,6 @@ static void group_rows(struct machine *machine)
 static void put_device(void *context, const struct sonde_machine_row *from)
 {
 	struct machine *machine = context;
-	if (machine->rc)
-		return;
 	struct sonde_cell *row = share_add(machine, from->what, from->object, from->mean, from->whole);
 	row[WHAT] = sonde_cell_label(from->what, (int)from->metric);
 	row[MEAN] = share_or(from->mean, from->why);
@@ -213,14 +205,10 @@ static int has_moved(const struct sonde_machine_object *object)
 static void byte_rows(struct machine *machine, const char *kind, const struct sonde_machine_object *objects,
 		      size_t count)
 {
-	for (size_t i = 0; i < count && machine->rc == 0; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (!has_moved(&objects[i]))
 			continue;
 		struct sonde_cell *row = sonde_report_row(machine->report, machine->section);
-		if (!row) {
-			machine->rc = sonde_error(ENOMEM, "out of memory for a row");
-			return;
-		}
 		row[KIND] = sonde_cell_text(kind);
 		row[NAME] = sonde_cell_text(objects[i].name);
 		rate_cells(objects[i].in, &row[IN_B], &row[IN_RATE], &row[IN_MOST]);
@@ -248,15 +236,13 @@ static void bytes_add(struct machine *machine)
 		    {SONDE_MACHINE_NVLINK, "NVLink"}};
 	struct sonde_machine_object objects[SONDE_MACHINE_OBJECTS_MAX];
 	machine->section = NULL;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows && machine->rc == 0; i++) {
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		size_t count = sonde_machine_objects(&machine->sums, rows[i].kind, objects);
 		if (!moved(objects, count))
 			continue;
 		if (!machine->section)
 			machine->section =
 			    sonde_report_table(machine->report, "machine-io", BYTES_TITLE, byte_columns, BYTE_COLUMNS);
-		if (!machine->section)
-			machine->rc = sonde_error(ENOMEM, "out of memory for the machine");
 		byte_rows(machine, rows[i].name, objects, count);
 	}
 }
@@ -307,19 +293,16 @@ static int machine_finish(void *state, struct sonde_report *report)
 	size_t disk_count = sonde_machine_objects(&machine->sums, SONDE_MACHINE_DISKS, disks);
 	machine->report = report;
 	machine->section = sonde_report_table(report, "machine", TITLE, columns, COLUMNS);
-	if (!machine->section || sonde_report_note(report, machine->section, 0, note))
-		return sonde_error(ENOMEM, "out of memory for the machine");
+	sonde_report_note(report, machine->section, 0, note);
 	cpu_rows(machine);
 	memory_rows(machine);
 	disk_rows(machine, disks, disk_count);
 	pressure_rows(machine);
 	group_rows(machine);
 	sonde_machine_devices_put(&machine->sums, report, put_device, machine);
-	if (machine->rc == 0)
-		machine->rc = sonde_machine_devices_note(&machine->sums, report, machine->section);
-	if (machine->rc == 0)
-		bytes_add(machine);
-	return machine->rc;
+	sonde_machine_devices_note(&machine->sums, report, machine->section);
+	bytes_add(machine);
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_machine = {

@@ -99,7 +99,7 @@ static int row_add(const struct phases *phases, const struct sonde_io_phase *pha
 	const char *file = sonde_wait_object_name(phases->sums, report, phase->object);
 	uint64_t start_ns = sonde_session_run(session)->start_ns, dur_ns = phase->to_ns - phase->from_ns;
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row || !where || !file || !process)
+	if (!process)
 		return sonde_error(ENOMEM, "out of memory for a row");
 	row[BEGIN] = sonde_cell_int(phase->from_ns - start_ns);
 	row[END] = sonde_cell_int(phase->to_ns - start_ns);
@@ -136,8 +136,8 @@ static int compare_times(const void *left, const void *right)
 }
 
 /* Notes one process's phases, which are adjacent. */
-static int note_process(const struct phases *phases, const struct sonde_io_phase *all, size_t count,
-			struct sonde_report *report, struct sonde_section *section)
+static void note_process(const struct phases *phases, const struct sonde_io_phase *all, size_t count,
+			 struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_process *process = sonde_session_process(phases->sums->session, all->process);
 	double run_s = sonde_window_s(&phases->sums->window), phases_s = 0, alone_s = 0, bytes = 0;
@@ -149,17 +149,15 @@ static int note_process(const struct phases *phases, const struct sonde_io_phase
 		known = known && all[i].alone_known;
 	}
 	if (!process || phases_s < CONSIDERABLE * run_s)
-		return 0;
+		return;
 	const char *alone = known ? sonde_report_text(report, "; for %.3f s (%.1f %% of the run) no other thread ran",
 						      alone_s, 100 * sonde_stats_share(alone_s, run_s))
 				  : "";
-	if (!alone)
-		return sonde_error(ENOMEM, "out of memory for a note");
-	return sonde_report_note(report, section, 0,
-				 "loading: %s (%u) mainly read for %.3f s (%.1f %% of the run), in %zu phase%s, "
-				 "%.3f MB%s",
-				 process->name, process->pid, phases_s, 100 * sonde_stats_share(phases_s, run_s), count,
-				 sonde_plural(count), bytes / 1e6, alone);
+	sonde_report_note(report, section, 0,
+			  "loading: %s (%u) mainly read for %.3f s (%.1f %% of the run), in %zu phase%s, "
+			  "%.3f MB%s",
+			  process->name, process->pid, phases_s, 100 * sonde_stats_share(phases_s, run_s), count,
+			  sonde_plural(count), bytes / 1e6, alone);
 }
 
 /* Sorts by process; keeps the longest phases, in order of time. */
@@ -169,11 +167,11 @@ static int table_fill(const struct phases *phases, struct sonde_io_phase *all, s
 	size_t limit = phases->sums->options.limit ? phases->sums->options.limit : DEFAULT_ROWS;
 	size_t shown = count < limit ? count : limit;
 	struct sonde_section *section = sonde_report_table(report, "io-phases", TITLE, columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for phases");
+	int rc = 0;
 	for (size_t i = 0, end; !rc && i < count; i = end) {
 		for (end = i + 1; end < count && all[end].process == all[i].process;)
 			end++;
-		rc = note_process(phases, all + i, end - i, report, section);
+		note_process(phases, all + i, end - i, report, section);
 	}
 	qsort(all, count, sizeof *all, compare_lengths);
 	qsort(all, shown, sizeof *all, compare_times);
@@ -182,9 +180,10 @@ static int table_fill(const struct phases *phases, struct sonde_io_phase *all, s
 	if (rc)
 		return rc;
 	section->table.omitted = count - shown;
-	return sonde_report_note(
+	sonde_report_note(
 	    report, section, 0,
 	    "phases of 1 ms or more with 25 %% of the time in file reads; \"nothing else\": no other thread ran");
+	return 0;
 }
 
 static int phases_finish(void *state, struct sonde_report *report)

@@ -152,8 +152,6 @@ static struct sonde_cell *row_begin(const struct counters *counters, uint32_t id
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const struct sonde_site *site = sonde_session_site(counters->gauges->session, id);
-	if (!row)
-		return NULL;
 	row[NAME] = sonde_cell_text(site ? site->name : "(unknown)");
 	row[KIND] = sonde_cell_text(kind);
 	row[UNIT] = sonde_cell_text(site ? site->unit : "");
@@ -173,8 +171,8 @@ static double added_of(const struct counters *counters, const struct last *last)
 	return last->last.value - last->before.value;
 }
 
-static int counter_add(const struct counters *counters, uint32_t id, struct sonde_report *report,
-		       struct sonde_section *section)
+static void counter_add(const struct counters *counters, uint32_t id, struct sonde_report *report,
+			struct sonde_section *section)
 {
 	const struct sonde_site *site = sonde_session_site(counters->gauges->session, id);
 	int selected = is_selected(counters);
@@ -189,20 +187,17 @@ static int counter_add(const struct counters *counters, uint32_t id, struct sond
 		updates += last->updates;
 	}
 	if (!updates)
-		return 0;
+		return;
 	struct sonde_cell *row =
 	    row_begin(counters, id, site && site->kind == SONDE_SITE_COUNT ? "calls" : "counter", report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[VALUE] = sonde_cell_real(selected ? added : value, 0);
 	row[RATE] = sonde_cell_real(sonde_stats_share(added, sonde_window_s(&counters->window)), 0);
 	row[UPDATES] = sonde_cell_int(updates);
-	return 0;
 }
 
 /* Adds one gauge from its values, in time order. */
-static int gauge_add(const struct counters *counters, const struct sonde_mark *marks, size_t count,
-		     struct sonde_report *report, struct sonde_section *section)
+static void gauge_add(const struct counters *counters, const struct sonde_mark *marks, size_t count,
+		      struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_run *run = sonde_session_run(counters->gauges->session);
 	uint64_t to_ns = counters->gauges->options.selection.to_ns ? counters->gauges->options.selection.to_ns
@@ -218,29 +213,24 @@ static int gauge_add(const struct counters *counters, const struct sonde_mark *m
 		whole_ns += held_ns;
 	}
 	struct sonde_cell *row = row_begin(counters, marks[0].site, "gauge", report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[VALUE] = sonde_cell_real(marks[count - 1].value, 0);
 	row[MIN] = sonde_cell_real(min, 0);
 	row[MAX] = sonde_cell_real(max, 0);
 	row[MEAN] = whole_ns ? sonde_cell_real(sum / (double)whole_ns, 0) : sonde_cell_absent("no value lasted");
 	row[UPDATES] = sonde_cell_int(count);
-	return 0;
 }
 
-static int gauges_add(struct counters *counters, struct sonde_report *report, struct sonde_section *section)
+static void gauges_add(struct counters *counters, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_mark *marks = counters->gauges->marks;
 	size_t count = counters->gauges->count;
-	int rc = 0;
 	sonde_marks_sort_by_site(counters->gauges);
-	for (size_t i = 0, end; rc == 0 && i < count; i = end) {
+	for (size_t i = 0, end; i < count; i = end) {
 		end = i + 1;
 		while (end < count && marks[end].site == marks[i].site)
 			end++;
-		rc = gauge_add(counters, marks + i, end - i, report, section);
+		gauge_add(counters, marks + i, end - i, report, section);
 	}
-	return rc;
 }
 
 static int counters_finish(void *state, struct sonde_report *report)
@@ -255,19 +245,17 @@ static int counters_finish(void *state, struct sonde_report *report)
 		    &counters->gauges->options, report, "counters", "Counters and gauges",
 		    "no counters or gauges: add sonde_counter_add() and sonde_gauge_set() (sonde/sonde.h)");
 	struct sonde_section *section = sonde_report_table(report, "counters", "Counters and gauges", columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for counters");
-	for (uint32_t id = 0; rc == 0 && id < counters->sites; id++)
+	for (uint32_t id = 0; id < counters->sites; id++)
 		if (counters->last[id])
-			rc = counter_add(counters, id, report, section);
-	if (rc == 0)
-		rc = gauges_add(counters, report, section);
-	if (rc == 0 && (is_selected(counters) || counters->window.held))
-		rc = sonde_report_note(report, section, 0, "counters per s: the sum ÷ %.3f s of %s%s",
-				       sonde_window_s(&counters->window), counters->window.what,
-				       is_selected(counters) ? "; their values: the sum within that time" : "");
-	if (rc == 0 && counters->gauges->count)
-		rc = sonde_report_note(report, section, 0, "mean of a gauge: weighted by time");
-	return rc;
+			counter_add(counters, id, report, section);
+	gauges_add(counters, report, section);
+	if ((is_selected(counters) || counters->window.held))
+		sonde_report_note(report, section, 0, "counters per s: the sum ÷ %.3f s of %s%s",
+				  sonde_window_s(&counters->window), counters->window.what,
+				  is_selected(counters) ? "; their values: the sum within that time" : "");
+	if (counters->gauges->count)
+		sonde_report_note(report, section, 0, "mean of a gauge: weighted by time");
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_counters = {

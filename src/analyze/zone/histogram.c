@@ -217,12 +217,12 @@ static int one_add(const struct histogram *histogram, struct sonde_report *repor
 	row[INSTANCES] = sonde_cell_int(histogram->durations.count);
 	row[ALL_NS] = sonde_cell_int(histogram->total_ns);
 	sonde_durations_cells(&histogram->durations, &row[MEAN]);
-	int rc = sonde_durations_note(histogram->durations.count, report, section);
-	if (rc || !histogram->unfinished)
-		return rc;
-	return sonde_report_note(report, section, 1, "%llu that never ended %s left out",
-				 (unsigned long long)histogram->unfinished,
-				 sonde_word(histogram->unfinished, "is", "are"));
+	sonde_durations_note(histogram->durations.count, report, section);
+	if (!histogram->unfinished)
+		return 0;
+	sonde_report_note(report, section, 1, "%llu that never ended %s left out",
+			  (unsigned long long)histogram->unfinished, sonde_word(histogram->unfinished, "is", "are"));
+	return 0;
 }
 
 /* Merges `step` finest bars, starting at `first`. */
@@ -236,18 +236,16 @@ static struct bar bar_of(const struct histogram *histogram, size_t first, size_t
 	return sum;
 }
 
-static int row_add(const struct histogram *histogram, struct sonde_report *report, struct sonde_section *section,
-		   size_t first, size_t step, uint64_t *below)
+static void row_add(const struct histogram *histogram, struct sonde_report *report, struct sonde_section *section,
+		    size_t first, size_t step, uint64_t *below)
 {
 	struct bar bar = bar_of(histogram, first, step);
 	size_t end = first + step - 1 < EDGES ? first + step - 1 : EDGES - 1;
 	uint64_t from_ns = first ? histogram->edge[first - 1] : 0, to_ns = first ? histogram->edge[end] : 1;
 	double all = (double)histogram->durations.count;
 	if (from_ns == to_ns) /* contains no whole ns */
-		return 0;
+		return;
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	*below += bar.count;
 	row[FROM] = sonde_cell_int(from_ns);
 	row[TO] = sonde_cell_int(to_ns);
@@ -256,7 +254,6 @@ static int row_add(const struct histogram *histogram, struct sonde_report *repor
 	row[BELOW] = sonde_cell_real(sonde_stats_share((double)*below, all), 0);
 	row[TOTAL_NS] = sonde_cell_int(bar.total_ns);
 	row[TOTAL_SHARE] = sonde_cell_real(sonde_stats_share((double)bar.total_ns, (double)histogram->total_ns), 0);
-	return 0;
 }
 
 /* Start of the merged bar that contains a finest bar; bar 0 stays separate. */
@@ -265,27 +262,26 @@ static size_t first_of(size_t at, size_t step)
 	return at ? (at - 1) / step * step + 1 : 0;
 }
 
-static int bars_add(const struct histogram *histogram, struct sonde_report *report)
+static void bars_add(const struct histogram *histogram, struct sonde_report *report)
 {
 	struct sonde_section *section =
 	    sonde_report_table(report, "zone-histogram", "Durations, on a logarithmic scale", columns, COLUMNS);
 	size_t limit = histogram->options.limit ? histogram->options.limit : DEFAULT_ROWS;
 	size_t low = 0, high = BARS, step = 1;
 	uint64_t below = 0;
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for a histogram");
 	while (low < BARS - 1 && !histogram->bars[low].count)
 		low++;
 	while (high > low + 1 && !histogram->bars[high - 1].count)
 		high--;
 	while ((high - low + step - 1) / step + 1 > limit && step < FINEST * 64)
 		step *= 2;
-	for (size_t at = first_of(low, step); at < high && rc == 0; at += at ? step : 1)
-		rc = row_add(histogram, report, section, at, at ? step : 1, &below);
-	if (rc)
-		return rc;
-	return step <= FINEST ? sonde_report_note(report, section, 0, "%zu bar%s per doubling", FINEST / step,
-						  sonde_plural(FINEST / step))
-			      : sonde_report_note(report, section, 0, "%zu doublings per bar", step / FINEST);
+	for (size_t at = first_of(low, step); at < high; at += at ? step : 1)
+		row_add(histogram, report, section, at, at ? step : 1, &below);
+	if (step <= FINEST)
+		sonde_report_note(report, section, 0, "%zu bar%s per doubling", FINEST / step,
+				  sonde_plural(FINEST / step));
+	else
+		sonde_report_note(report, section, 0, "%zu doublings per bar", step / FINEST);
 }
 
 static int histogram_finish(void *state, struct sonde_report *report)
@@ -302,12 +298,12 @@ static int histogram_finish(void *state, struct sonde_report *report)
 		const char *why =
 		    sonde_report_text(report, "nothing named %s ended in this %s", histogram->name,
 				      sonde_pass_selects(&histogram->options) ? "selection" : "recording");
-		return why ? sonde_pass_nothing(&histogram->options, report, "zone-histogram", "Histogram of a zone",
-						why)
-			   : sonde_error(ENOMEM, "out of memory for a histogram");
+		return sonde_pass_nothing(&histogram->options, report, "zone-histogram", "Histogram of a zone", why);
 	}
 	rc = one_add(histogram, report);
-	return rc ? rc : bars_add(histogram, report);
+	if (!rc)
+		bars_add(histogram, report);
+	return rc;
 }
 
 const struct sonde_pass sonde_pass_zone_histogram = {

@@ -56,14 +56,12 @@ static struct loop choose(const struct sonde_annotations *marks)
 }
 
 /* Adds the iterations from the event after `from` to that at `to`. */
-static int row_add(const struct sonde_annotations *marks, const struct loop *loop, size_t from, size_t to,
-		   struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct sonde_annotations *marks, const struct loop *loop, size_t from, size_t to,
+		    struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	uint64_t min_ns = UINT64_MAX, max_ns = 0, start_ns = sonde_session_run(marks->session)->start_ns;
 	double items = 0;
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	for (size_t i = from + 1; i <= to; i++) {
 		uint64_t ns = loop->marks[i].time_ns - loop->marks[i - 1].time_ns;
 		min_ns = ns < min_ns ? ns : min_ns;
@@ -78,7 +76,6 @@ static int row_add(const struct sonde_annotations *marks, const struct loop *loo
 	row[MIN] = sonde_cell_int(min_ns);
 	row[MAX] = sonde_cell_int(max_ns);
 	row[ITEMS] = sonde_cell_real(items, 0);
-	return 0;
 }
 
 /* --focus names no loop: lists the existing ones. */
@@ -109,20 +106,17 @@ static int turns_finish(void *state, struct sonde_report *report)
 					  "no two iteration marks of one thread: call sonde_iteration() "
 					  "(sonde/sonde.h) at the end of each iteration of the main loop");
 	struct sonde_section *section = sonde_report_table(report, "turns", TITLE, columns, COLUMNS);
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for iterations");
 	size_t limit = marks->options.limit ? marks->options.limit : DEFAULT_ROWS, turns = loop.count - 1;
 	limit = limit > ROWS_MAX ? ROWS_MAX : limit;
 	size_t rows = turns < limit ? turns : limit;
-	int rc = 0;
-	for (size_t i = 0; i < rows && !rc; i++)
-		rc = row_add(marks, &loop, i * turns / rows, (i + 1) * turns / rows, report, section);
+	for (size_t i = 0; i < rows; i++)
+		row_add(marks, &loop, i * turns / rows, (i + 1) * turns / rows, report, section);
 	const struct sonde_thread *thread = sonde_session_thread(marks->session, loop.marks[0].thread);
-	return rc ? rc
-		  : sonde_report_note(report, section, 0,
-				      "%s: %zu iterations of thread %s (%u)%s; each starts at the mark before it",
-				      name_of(marks, loop.marks[0].site), turns, thread ? thread->name : "?",
-				      thread ? thread->tid : 0, turns > rows ? ", in groups" : "");
+	sonde_report_note(report, section, 0,
+			  "%s: %zu iterations of thread %s (%u)%s; each starts at the mark before it",
+			  name_of(marks, loop.marks[0].site), turns, thread ? thread->name : "?",
+			  thread ? thread->tid : 0, turns > rows ? ", in groups" : "");
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_turns = {
