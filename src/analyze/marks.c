@@ -8,17 +8,10 @@
 #include "util/array.h"
 #include "util/error.h"
 
-int sonde_marks_new(void **state, struct sonde_session *session, const struct sonde_pass_options *options,
-		    uint32_t types)
+void sonde_marks_init(struct sonde_annotations *marks, struct sonde_session *session,
+		      const struct sonde_pass_options *options, uint32_t types)
 {
-	struct sonde_annotations *marks = calloc(1, sizeof *marks);
-	if (!marks)
-		return sonde_error(ENOMEM, "out of memory for events");
-	marks->session = session;
-	marks->options = *options;
-	marks->types = types;
-	*state = marks;
-	return 0;
+	*marks = (struct sonde_annotations){.session = session, .options = *options, .types = types};
 }
 
 void sonde_marks_end(void *state)
@@ -26,7 +19,6 @@ void sonde_marks_end(void *state)
 	struct sonde_annotations *marks = state;
 	if (marks)
 		free(marks->marks);
-	free(marks);
 }
 
 static int capacity(struct sonde_annotations *marks, size_t more)

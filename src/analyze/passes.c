@@ -161,19 +161,28 @@ static int states_begin(struct run *run, struct worker *worker)
 		if (!worker->merging != !pass->merge)
 			continue;
 		size_t owner = owner_of(run, i);
-		int rc = owner == i ? pass->begin(&worker->states[i], run->session, run->options) : 0;
+		if (owner != i) {
+			worker->states[i] = worker->states[owner];
+			continue;
+		}
+		worker->states[i] = calloc(1, pass->state_b);
+		int rc = worker->states[i] ? pass->begin(worker->states[i], run->session, run->options)
+					   : sonde_error(ENOMEM, "out of memory for section %s", pass->name);
 		if (rc < 0)
 			return rc;
-		worker->states[i] = worker->states[owner];
 	}
 	return 0;
 }
 
 static void states_end(struct run *run, struct worker *worker)
 {
-	for (size_t i = 0; worker->states && i < run->count; i++)
-		if (worker->states[i] && owner_of(run, i) == i)
+	for (size_t i = 0; worker->states && i < run->count; i++) {
+		if (!worker->states[i] || owner_of(run, i) != i)
+			continue;
+		if (run->passes[i]->end)
 			run->passes[i]->end(worker->states[i]);
+		free(worker->states[i]);
+	}
 	free(worker->states);
 }
 

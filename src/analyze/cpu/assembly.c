@@ -269,6 +269,7 @@ const struct sonde_pass sonde_pass_assembly = {
     .has = sonde_has_samples,
     .title = "instructions of one function (--focus NAME)",
     .types = 1u << SONDE_CHUNK_SAMPLES,
+    .state_b = sizeof(struct sonde_samples),
     .begin = sonde_samples_begin,
     .feed = sonde_samples_feed,
     .merge = sonde_samples_merge,

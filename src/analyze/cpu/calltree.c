@@ -450,6 +450,7 @@ const struct sonde_pass sonde_pass_calltree = {
     .has = sonde_has_stacks,
     .title = "call tree, root first",
     .types = 1u << SONDE_CHUNK_SAMPLES,
+    .state_b = sizeof(struct sonde_samples),
     .begin = sonde_samples_begin,
     .wants = calltree_wants,
     .feed = sonde_samples_feed,

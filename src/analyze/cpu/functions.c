@@ -193,6 +193,7 @@ const struct sonde_pass sonde_pass_functions = {
     .title = "self and total CPU time of every function",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,
+    .state_b = sizeof(struct sonde_samples),
     .begin = sonde_samples_begin,
     .feed = sonde_samples_feed,
     .merge = sonde_samples_merge,

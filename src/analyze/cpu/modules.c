@@ -124,6 +124,7 @@ const struct sonde_pass sonde_pass_modules = {
     .has = sonde_has_samples,
     .title = "CPU time of every program, library and the kernel",
     .types = 1u << SONDE_CHUNK_SAMPLES,
+    .state_b = sizeof(struct sonde_samples),
     .begin = sonde_samples_begin,
     .feed = sonde_samples_feed,
     .merge = sonde_samples_merge,

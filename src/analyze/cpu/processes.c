@@ -159,6 +159,7 @@ const struct sonde_pass sonde_pass_processes = {
     .title = "CPU time of every process",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,
+    .state_b = sizeof(struct sonde_thread_counters),
     .begin = sonde_thread_counters_begin,
     .feed = sonde_thread_counters_feed,
     .merge = sonde_thread_counters_merge,

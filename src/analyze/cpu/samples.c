@@ -68,26 +68,14 @@ void sonde_samples_fini(struct sonde_samples *samples)
 	*samples = (struct sonde_samples){0};
 }
 
-int sonde_samples_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+int sonde_samples_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct sonde_samples *samples = malloc(sizeof *samples);
-	if (!samples)
-		return sonde_error(ENOMEM, "out of memory for samples");
-	int rc = sonde_samples_init(samples, session, options);
-	if (rc < 0) {
-		free(samples);
-		return rc;
-	}
-	*state = samples;
-	return 0;
+	return sonde_samples_init(state, session, options);
 }
 
 void sonde_samples_end(void *state)
 {
-	if (!state)
-		return;
 	sonde_samples_fini(state);
-	free(state);
 }
 
 static int kernel_need(struct sonde_samples *samples)

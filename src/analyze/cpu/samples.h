@@ -46,7 +46,7 @@ struct sonde_samples {
 };
 
 /* `begin`, `feed`, `merge` and `end` for a pass whose state is a struct sonde_samples. */
-int sonde_samples_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options);
+int sonde_samples_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options);
 int sonde_samples_feed(void *state, const struct sonde_batch *batch);
 int sonde_samples_merge(void *state, void *other);
 void sonde_samples_end(void *state);

@@ -10,19 +10,17 @@
 #include "analyze/statistics/stats.h"
 #include "util/error.h"
 
-int sonde_thread_counters_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+int sonde_thread_counters_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct sonde_thread_counters *counters = calloc(1, sizeof *counters);
+	struct sonde_thread_counters *counters = state;
 	size_t count = sonde_session_thread_count(session) + 1;
-	if (!counters || !(counters->by_thread = calloc(count, sizeof *counters->by_thread))) {
-		free(counters);
+	counters->by_thread = calloc(count, sizeof *counters->by_thread);
+	if (!counters->by_thread)
 		return sonde_error(ENOMEM, "out of memory for %zu threads", count);
-	}
 	counters->session = session;
 	counters->options = *options;
 	counters->count = count;
 	counters->period_ns = sonde_session_period_ns(session);
-	*state = counters;
 	return 0;
 }
 
@@ -64,10 +62,7 @@ int sonde_thread_counters_merge(void *state, void *other_state)
 
 void sonde_thread_counters_end(void *state)
 {
-	struct sonde_thread_counters *counters = state;
-	if (counters)
-		free(counters->by_thread);
-	free(counters);
+	free(((struct sonde_thread_counters *)state)->by_thread);
 }
 
 void sonde_thread_counters_cells(const struct sonde_thread_counters *counters, struct sonde_weight part,

@@ -15,7 +15,7 @@ struct sonde_thread_counters {
 	uint64_t measured_ns, period_ns; /* as in struct sonde_samples */
 };
 
-int sonde_thread_counters_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options);
+int sonde_thread_counters_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options);
 int sonde_thread_counters_feed(void *state, const struct sonde_batch *batch);
 int sonde_thread_counters_merge(void *state, void *other);
 void sonde_thread_counters_end(void *state);

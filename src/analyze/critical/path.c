@@ -50,19 +50,11 @@ struct asking {
 	struct sonde_pass_options options;
 };
 
-static int path_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int path_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct asking *asking = malloc(sizeof *asking);
-	if (!asking)
-		return sonde_error(ENOMEM, "out of memory for the critical path");
+	struct asking *asking = state;
 	*asking = (struct asking){session, *options};
-	*state = asking;
 	return 0;
-}
-
-static void path_end(void *state)
-{
-	free(state);
 }
 
 /* --- notes -------------------------------------------------------------------------------------------------------- */
@@ -301,9 +293,9 @@ const struct sonde_pass sonde_pass_critical_path = {
     .needs = SONDE_NEEDS(SWITCHES) | SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES),
     .has = sonde_has_samples_or_waits,
     .title = "the longest chain of dependencies, and what it consists of",
+    .state_b = sizeof(struct asking),
     .begin = path_begin,
     .finish = path_finish,
-    .end = path_end,
 };
 
 const struct sonde_pass sonde_pass_critical_steps = {
@@ -311,7 +303,7 @@ const struct sonde_pass sonde_pass_critical_steps = {
     .needs = SONDE_NEEDS(SWITCHES) | SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES),
     .has = sonde_has_samples_or_waits,
     .title = "the same chain, segment by segment",
+    .state_b = sizeof(struct asking),
     .begin = path_begin,
     .finish = steps_finish,
-    .end = path_end,
 };

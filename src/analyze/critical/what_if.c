@@ -33,27 +33,17 @@ struct asking {
 	struct sonde_critical_scale scales[WHAT_IFS_MAX];
 };
 
-static int what_if_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int what_if_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct asking *asking = calloc(1, sizeof *asking);
-	int rc = asking ? 0 : sonde_error(ENOMEM, "out of memory for what-if");
-	if (!rc && options->what_ifs > WHAT_IFS_MAX)
+	struct asking *asking = state;
+	int rc = 0;
+	if (options->what_ifs > WHAT_IFS_MAX)
 		rc = sonde_error(EINVAL, "%zu times --what-if: the maximum is %d", options->what_ifs, WHAT_IFS_MAX);
 	for (size_t i = 0; !rc && i < options->what_ifs; i++)
 		rc = sonde_critical_scale_parse(&asking->scales[i], options->what_if[i]);
-	if (rc) {
-		free(asking);
-		return rc;
-	}
 	asking->session = session;
 	asking->options = *options;
-	*state = asking;
-	return 0;
-}
-
-static void what_if_end(void *state)
-{
-	free(state);
+	return rc;
 }
 
 static int row_add(const struct sonde_critical *critical, const struct sonde_critical_scale *scales, size_t count,
@@ -144,7 +134,7 @@ const struct sonde_pass sonde_pass_what_if = {
     .name = "what-if",
     .has = sonde_has_nothing,
     .title = "predicted run time with parts of it faster (sonde advise --what-if)",
+    .state_b = sizeof(struct asking),
     .begin = what_if_begin,
     .finish = what_if_finish,
-    .end = what_if_end,
 };

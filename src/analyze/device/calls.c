@@ -70,6 +70,7 @@ const struct sonde_pass sonde_pass_device_calls = {
     .title = "GPU API calls on the host: calls, waiting, compiling",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,
+    .state_b = sizeof(struct sonde_device_sums),
     .begin = sonde_device_sums_begin,
     .feed = sonde_device_sums_feed,
     .merge = sonde_device_sums_merge,

@@ -256,6 +256,7 @@ const struct sonde_pass sonde_pass_device_gaps = {
     .title = "when GPUs were idle, and what the host did then",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,
+    .state_b = sizeof(struct sonde_device_times),
     .begin = sonde_device_times_begin,
     .feed = sonde_device_times_feed,
     .merge = sonde_device_times_merge,

@@ -107,6 +107,7 @@ const struct sonde_pass sonde_pass_kernels = {
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,
     .is_shared = 1,
+    .state_b = sizeof(struct sonde_device_sums),
     .begin = sonde_device_sums_begin,
     .feed = sonde_device_sums_feed,
     .merge = sonde_device_sums_merge,

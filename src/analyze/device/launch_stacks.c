@@ -63,26 +63,20 @@ struct launches {
 	uint64_t cut; /* calls with an incomplete stack */
 };
 
-static int begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct launches *launches = calloc(1, sizeof *launches);
-	if (!launches)
-		return sonde_error(ENOMEM, "out of memory for calls for devices");
+	struct launches *launches = state;
 	launches->session = session;
 	launches->options = *options;
 	launches->window = sonde_window_of(session, options);
-	*state = launches;
 	return 0;
 }
 
 static void end(void *state)
 {
 	struct launches *launches = state;
-	if (!launches)
-		return;
 	free(launches->calls.rows);
 	free(launches->works.rows);
-	free(launches);
 }
 
 /* --- feeding ----------------------------------------------------------------------------------------------------- */
@@ -475,6 +469,7 @@ const struct sonde_pass sonde_pass_launch_stacks = {
     .has = sonde_has_devices,
     .title = "call sites of kernels, copies and allocations (--gpu=full)",
     .types = 1u << SONDE_CHUNK_CALL_STACKS | 1u << SONDE_CHUNK_ACTIVITIES,
+    .state_b = sizeof(struct launches),
     .begin = begin,
     .feed = feed,
     .merge = merge,

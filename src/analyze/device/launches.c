@@ -186,6 +186,7 @@ const struct sonde_pass sonde_pass_launches = {
     .title = "kernels by launch configuration",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,
+    .state_b = sizeof(struct sonde_device_sums),
     .begin = sonde_device_sums_begin,
     .feed = sonde_device_sums_feed,
     .merge = sonde_device_sums_merge,

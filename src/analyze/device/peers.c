@@ -224,11 +224,11 @@ static int links_read(const struct sonde_device_times *times, struct sonde_repor
 
 /* --- the pass ---------------------------------------------------------------------------------------------------- */
 
-static int peers_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int peers_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	int rc = sonde_device_times_begin(state, session, options);
-	if (!rc)
-		((struct sonde_device_times *)*state)->kinds = 1u << SONDE_ACTIVITY_COPY;
+	struct sonde_device_times *times = state;
+	int rc = sonde_device_times_begin(times, session, options);
+	times->kinds = 1u << SONDE_ACTIVITY_COPY;
 	return rc;
 }
 
@@ -257,6 +257,7 @@ const struct sonde_pass sonde_pass_peers = {
     .title = "copies between GPUs: source, target, bytes, bytes per second",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,
+    .state_b = sizeof(struct sonde_device_times),
     .begin = peers_begin,
     .feed = sonde_device_times_feed,
     .merge = sonde_device_times_merge,

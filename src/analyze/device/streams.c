@@ -285,6 +285,7 @@ const struct sonde_pass sonde_pass_streams = {
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,
     .is_shared = 1,
+    .state_b = sizeof(struct sonde_device_times),
     .begin = sonde_device_times_begin,
     .feed = sonde_device_times_feed,
     .merge = sonde_device_times_merge,

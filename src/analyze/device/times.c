@@ -13,26 +13,20 @@
 #include "util/array.h"
 #include "util/error.h"
 
-int sonde_device_times_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+int sonde_device_times_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct sonde_device_times *times = calloc(1, sizeof *times);
-	if (!times)
-		return sonde_error(ENOMEM, "out of memory for devices");
+	struct sonde_device_times *times = state;
 	times->session = session;
 	times->options = *options;
 	times->window = sonde_window_of(session, options);
 	times->kinds = UINT32_MAX;
-	*state = times;
 	return 0;
 }
 
 void sonde_device_times_end(void *state)
 {
 	struct sonde_device_times *times = state;
-	if (!times)
-		return;
 	free(times->rows);
-	free(times);
 }
 
 /* --- feeding ----------------------------------------------------------------------------------------------------- */

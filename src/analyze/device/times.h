@@ -32,7 +32,7 @@ struct sonde_device_times {
 };
 
 /* The functions of a pass. */
-int sonde_device_times_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options);
+int sonde_device_times_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options);
 int sonde_device_times_feed(void *state, const struct sonde_batch *batch);
 int sonde_device_times_merge(void *state, void *other);
 void sonde_device_times_end(void *state);

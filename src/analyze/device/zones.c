@@ -495,6 +495,7 @@ const struct sonde_pass sonde_pass_device_zones = {
     .title = "GPU memory in each zone: at start and end, and the peak inside",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,
+    .state_b = sizeof(struct sonde_device_times),
     .begin = sonde_device_times_begin,
     .feed = sonde_device_times_feed,
     .merge = sonde_device_times_merge,

@@ -45,26 +45,22 @@ struct series {
 	int unsteady;
 };
 
-static int marks_read(struct sonde_annotations **out, struct sonde_session *session)
+static int marks_read(struct sonde_annotations *out, struct sonde_session *session)
 {
 	static const struct sonde_pass_options all;
 	struct sonde_cursor *cursor;
 	const struct sonde_batch *batch;
-	void *state;
-	int code = sonde_marks_new(&state, session, &all, 1u << SONDE_EVENT_ITERATION);
-	if (code)
-		return code;
-	*out = state;
-	code = sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_EVENTS);
+	sonde_marks_init(out, session, &all, 1u << SONDE_EVENT_ITERATION);
+	int code = sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_EVENTS);
 	while (!code) {
 		int got = sonde_cursor_next(cursor, &batch);
 		if (!got)
 			break;
-		code = got > 0 ? sonde_marks_feed(state, batch) : got == -ENOMEM ? got : 0;
+		code = got > 0 ? sonde_marks_feed(out, batch) : got == -ENOMEM ? got : 0;
 	}
 	sonde_cursor_close(cursor);
 	if (!code)
-		sonde_marks_sort_by_thread(*out);
+		sonde_marks_sort_by_thread(out);
 	return code;
 }
 
@@ -313,27 +309,26 @@ static int compare_all(struct sonde_diff *diff, const struct sonde_annotations *
 
 int sonde_diff_iterations(struct sonde_diff *diff)
 {
-	struct sonde_annotations *marks[2] = {NULL, NULL};
+	struct sonde_annotations marks[2] = {0};
 	int code = marks_read(&marks[0], diff->baseline);
 	code = code ? code : marks_read(&marks[1], diff->candidate);
-	if (!code && marks[0]->count && marks[1]->count)
-		code = compare_all(diff, (const struct sonde_annotations *[2]){marks[0], marks[1]});
+	if (!code && marks[0].count && marks[1].count)
+		code = compare_all(diff, (const struct sonde_annotations *[2]){&marks[0], &marks[1]});
 	for (int i = 0; i < 2; i++)
-		if (marks[i])
-			sonde_marks_end(marks[i]);
+		sonde_marks_end(&marks[i]);
 	return code;
 }
 
 int sonde_diff_iterations_of(struct sonde_diff_figures *out, struct sonde_session *session)
 {
-	struct sonde_annotations *marks = NULL;
+	struct sonde_annotations marks;
 	int code = marks_read(&marks, session);
-	for (uint32_t id = 1; !code && marks->count && id <= sonde_session_site_count(session); id++) {
+	for (uint32_t id = 1; !code && marks.count && id <= sonde_session_site_count(session); id++) {
 		const struct sonde_site *site = sonde_session_site(session, id);
 		struct series series;
 		if (site->kind != SONDE_SITE_ITERATION || is_repeated(session, id))
 			continue;
-		code = series_of(&series, marks, site->name);
+		code = series_of(&series, &marks, site->name);
 		struct sonde_diff_figure row = {
 		    .name = site->name,
 		    .module = "",
@@ -343,7 +338,6 @@ int sonde_diff_iterations_of(struct sonde_diff_figures *out, struct sonde_sessio
 			code = sonde_diff_figure_put(out, &row);
 		free(series.values);
 	}
-	if (marks)
-		sonde_marks_end(marks);
+	sonde_marks_end(&marks);
 	return code;
 }

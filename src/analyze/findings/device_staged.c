@@ -363,6 +363,6 @@ SONDE_EVALUATE(staged_copies)
 	if (rc || !staged.times)
 		return rc;
 	rc = staged_evaluate(&staged, found);
-	sonde_device_times_end(staged.times);
+	sonde_device_rows_free(staged.times);
 	return rc;
 }

@@ -572,19 +572,11 @@ struct asking {
 	struct sonde_pass_options options;
 };
 
-static int findings_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int findings_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct asking *asking = malloc(sizeof *asking);
-	if (!asking)
-		return sonde_error(ENOMEM, "out of memory for findings");
+	struct asking *asking = state;
 	*asking = (struct asking){session, *options};
-	*state = asking;
 	return 0;
-}
-
-static void findings_end(void *state)
-{
-	free(state);
 }
 
 static int findings_finish(void *state, struct sonde_report *report)
@@ -613,7 +605,7 @@ static int findings_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_findings = {
     .name = "findings",
     .title = "what to fix first, and what it would save",
+    .state_b = sizeof(struct asking),
     .begin = findings_begin,
     .finish = findings_finish,
-    .end = findings_end,
 };

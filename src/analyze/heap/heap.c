@@ -253,6 +253,7 @@ const struct sonde_pass sonde_pass_heap = {
     .has = sonde_has_heap,
     .title = "allocations by function: peak, rate, largest, live at exit",
     .standard = 1,
+    .state_b = sizeof(struct sonde_heap_pass),
     .begin = sonde_heap_pass_begin,
     .finish = heap_finish,
     .end = sonde_heap_pass_end,

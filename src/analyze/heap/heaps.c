@@ -123,6 +123,7 @@ const struct sonde_pass sonde_pass_heaps = {
     .has = sonde_has_heap,
     .title = "malloc, mappings, pools (sonde_alloc()): each with its peak",
     .standard = 1,
+    .state_b = sizeof(struct sonde_heap_pass),
     .begin = sonde_heap_pass_begin,
     .finish = heaps_finish,
     .end = sonde_heap_pass_end,

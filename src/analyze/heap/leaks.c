@@ -273,6 +273,7 @@ const struct sonde_pass sonde_pass_leaks = {
     .has = sonde_has_heap,
     .title = "memory unreachable at exit, and memory that grows",
     .standard = 1,
+    .state_b = sizeof(struct sonde_heap_pass),
     .begin = sonde_heap_pass_begin,
     .finish = finish,
     .end = sonde_heap_pass_end,

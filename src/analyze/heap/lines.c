@@ -118,6 +118,7 @@ const struct sonde_pass sonde_pass_heap_lines = {
     .needs = SONDE_NEEDS(HEAP),
     .has = sonde_has_heap,
     .title = "allocations by source line (also with lines, where recorded)",
+    .state_b = sizeof(struct sonde_heap_pass),
     .begin = sonde_heap_pass_begin,
     .finish = lines_finish,
     .end = sonde_heap_pass_end,

@@ -70,12 +70,9 @@ struct memory {
 	struct sonde_heap_moment *moments; /* at the last sample, by process id */
 };
 
-static int memory_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int memory_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct memory *memory = calloc(1, sizeof *memory);
-	if (!memory)
-		return sonde_error(ENOMEM, "out of memory for the memory of processes");
-	*state = memory;
+	struct memory *memory = state;
 	memory->session = session;
 	memory->options = *options;
 	return sonde_rss_init(&memory->rss, session);
@@ -84,12 +81,9 @@ static int memory_begin(void **state, struct sonde_session *session, const struc
 static void memory_end(void *state)
 {
 	struct memory *memory = state;
-	if (!memory)
-		return;
 	sonde_rss_fini(&memory->rss);
 	sonde_heap_sums_free(&memory->sums);
 	free(memory->moments);
-	free(memory);
 }
 
 static int memory_feed(void *state, const struct sonde_batch *batch)
@@ -316,6 +310,7 @@ const struct sonde_pass sonde_pass_memory = {
     .title = "process memory over time: RSS and live bytes",
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
+    .state_b = sizeof(struct memory),
     .begin = memory_begin,
     .feed = memory_feed,
     .merge = memory_merge,

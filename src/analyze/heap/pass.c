@@ -11,26 +11,20 @@
 #include "analyze/cpu/samples.h"
 #include "util/error.h"
 
-int sonde_heap_pass_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+int sonde_heap_pass_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct sonde_heap_pass *pass = calloc(1, sizeof *pass);
-	if (!pass)
-		return sonde_error(ENOMEM, "out of memory for allocations");
+	struct sonde_heap_pass *pass = state;
 	pass->session = session;
 	pass->options = *options;
 	pass->window = sonde_window_of(session, options);
 	pass->range = (struct sonde_selection)options->selection;
-	*state = pass;
 	return 0;
 }
 
 void sonde_heap_pass_end(void *state)
 {
 	struct sonde_heap_pass *pass = state;
-	if (!pass)
-		return;
 	sonde_heap_sums_free(&pass->sums);
-	free(pass);
 }
 
 static const char *why_none(const struct sonde_session *session)

@@ -24,7 +24,7 @@ struct sonde_heap_pass {
 };
 
 /* `begin` and `end` for a pass whose state is a struct sonde_heap_pass. */
-int sonde_heap_pass_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options);
+int sonde_heap_pass_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options);
 void sonde_heap_pass_end(void *state);
 
 /* Returns 0 if the sums are ready; 1 if there is nothing to show (a requested section then gives the reason); or a

@@ -142,6 +142,7 @@ const struct sonde_pass sonde_pass_peak = {
     .needs = SONDE_NEEDS(HEAP),
     .has = sonde_has_heap,
     .title = "what held the heap at its peak: call tree, root first",
+    .state_b = sizeof(struct sonde_heap_pass),
     .begin = sonde_heap_pass_begin,
     .finish = peak_finish,
     .end = sonde_heap_pass_end,

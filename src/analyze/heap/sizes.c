@@ -143,6 +143,7 @@ const struct sonde_pass sonde_pass_sizes = {
     .needs = SONDE_NEEDS(HEAP),
     .has = sonde_has_heap,
     .title = "sizes and lifetimes of blocks",
+    .state_b = sizeof(struct sonde_heap_pass),
     .begin = sonde_heap_pass_begin,
     .finish = sizes_finish,
     .end = sonde_heap_pass_end,

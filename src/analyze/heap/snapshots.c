@@ -29,27 +29,22 @@ static int moments_read(struct sonde_snapshots_pass *snapshots)
 	return rc == -ENOMEM ? rc : 0;
 }
 
-static int snapshots_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int snapshots_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct sonde_snapshots_pass *snapshots = calloc(1, sizeof *snapshots);
-	if (!snapshots)
-		return sonde_error(ENOMEM, "out of memory for snapshots");
+	struct sonde_snapshots_pass *snapshots = state;
 	snapshots->session = session;
 	snapshots->options = *options;
 	if (options->diff_from && options->diff_to) {
 		snapshots->sides[0].snapshot = sonde_session_snapshot(session, options->diff_from - 1);
 		snapshots->sides[1].snapshot = sonde_session_snapshot(session, options->diff_to - 1);
 	}
-	*state = snapshots;
 	return moments_read(snapshots);
 }
 
 static void snapshots_end(void *state)
 {
 	struct sonde_snapshots_pass *snapshots = state;
-	if (snapshots)
-		free(snapshots->moments);
-	free(snapshots);
+	free(snapshots->moments);
 }
 
 static int compares(const struct sonde_snapshots_pass *snapshots)
@@ -257,6 +252,7 @@ const struct sonde_pass sonde_pass_snapshots = {
     .title = "memory snapshots, and the change between two of them (--diff)",
     .types = 1u << SONDE_CHUNK_HEAP,
     .standard = 1,
+    .state_b = sizeof(struct sonde_snapshots_pass),
     .begin = snapshots_begin,
     .wants = snapshots_wants,
     .feed = snapshots_feed,

@@ -116,6 +116,7 @@ const struct sonde_pass sonde_pass_temporary = {
     .needs = SONDE_NEEDS(HEAP),
     .has = sonde_has_heap,
     .title = "allocations freed before the next one, by function",
+    .state_b = sizeof(struct sonde_heap_pass),
     .begin = sonde_heap_pass_begin,
     .finish = temporary_finish,
     .end = sonde_heap_pass_end,

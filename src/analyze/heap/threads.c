@@ -128,6 +128,7 @@ const struct sonde_pass sonde_pass_heap_threads = {
     .needs = SONDE_NEEDS(HEAP),
     .has = sonde_has_heap,
     .title = "allocations by thread",
+    .state_b = sizeof(struct sonde_heap_pass),
     .begin = sonde_heap_pass_begin,
     .finish = threads_finish,
     .end = sonde_heap_pass_end,

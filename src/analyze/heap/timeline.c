@@ -158,6 +158,7 @@ const struct sonde_pass sonde_pass_timeline = {
     .needs = SONDE_NEEDS(HEAP),
     .has = sonde_has_heap,
     .title = "heap over time: live bytes, allocations per second",
+    .state_b = sizeof(struct sonde_heap_pass),
     .begin = sonde_heap_pass_begin,
     .finish = timeline_finish,
     .end = sonde_heap_pass_end,

@@ -78,12 +78,9 @@ struct energy {
 	struct intensity intensity;
 };
 
-static int energy_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int energy_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct energy *energy = calloc(1, sizeof *energy);
-	if (!energy)
-		return sonde_error(ENOMEM, "out of memory for energy");
-	*state = energy;
+	struct energy *energy = state;
 	energy->session = session;
 	energy->options = *options;
 	return sonde_energy_points_init(&energy->points, session);
@@ -92,11 +89,8 @@ static int energy_begin(void **state, struct sonde_session *session, const struc
 static void energy_end(void *state)
 {
 	struct energy *energy = state;
-	if (!energy)
-		return;
 	sonde_energy_points_fini(&energy->points);
 	sonde_energy_sums_fini(&energy->sums);
-	free(energy);
 }
 
 /* A recording without energy needs no chunks. */
@@ -488,6 +482,7 @@ const struct sonde_pass sonde_pass_energy = {
     .title = "energy by meter or model, and by process; grams of CO2e",
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
+    .state_b = sizeof(struct energy),
     .begin = energy_begin,
     .wants = energy_wants,
     .feed = energy_feed,

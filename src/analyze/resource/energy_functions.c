@@ -30,12 +30,9 @@ struct energy_functions {
 	struct sonde_energy_rates rates;
 };
 
-static int functions_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int functions_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct energy_functions *functions = calloc(1, sizeof *functions);
-	if (!functions)
-		return sonde_error(ENOMEM, "out of memory for energy by function");
-	*state = functions;
+	struct energy_functions *functions = state;
 	int rc = sonde_samples_init(&functions->samples, session, options);
 	return rc ? rc : sonde_energy_rates_init(&functions->rates, session);
 }
@@ -43,11 +40,8 @@ static int functions_begin(void **state, struct sonde_session *session, const st
 static void functions_end(void *state)
 {
 	struct energy_functions *functions = state;
-	if (!functions)
-		return;
 	sonde_samples_fini(&functions->samples);
 	sonde_energy_rates_fini(&functions->rates);
-	free(functions);
 }
 
 static uint32_t functions_wants(const void *state)
@@ -149,6 +143,7 @@ const struct sonde_pass sonde_pass_energy_functions = {
     .title = "energy by function: each process's energy, split by CPU time",
     .types = 1u << SONDE_CHUNK_SERIES | 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,
+    .state_b = sizeof(struct energy_functions),
     .begin = functions_begin,
     .wants = functions_wants,
     .feed = functions_feed,

@@ -61,12 +61,9 @@ struct energy_zones {
 	int unread;
 };
 
-static int zones_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int zones_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct energy_zones *zones = calloc(1, sizeof *zones);
-	if (!zones)
-		return sonde_error(ENOMEM, "out of memory for energy by zone");
-	*state = zones;
+	struct energy_zones *zones = state;
 	zones->session = session;
 	zones->options = *options;
 	return sonde_energy_rates_init(&zones->rates, session);
@@ -75,13 +72,10 @@ static int zones_begin(void **state, struct sonde_session *session, const struct
 static void zones_end(void *state)
 {
 	struct energy_zones *zones = state;
-	if (!zones)
-		return;
 	sonde_energy_rates_fini(&zones->rates);
 	free(zones->samples);
 	free(zones->begins);
 	free(zones->zones);
-	free(zones);
 }
 
 static int has_zones(const struct sonde_session *session)
@@ -329,6 +323,7 @@ const struct sonde_pass sonde_pass_energy_zones = {
     .title = "energy by zone: each process's energy, split by CPU time sampled in zones",
     .types = 1u << SONDE_CHUNK_SERIES | 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,
+    .state_b = sizeof(struct energy_zones),
     .begin = zones_begin,
     .wants = zones_wants,
     .feed = zones_feed,

@@ -249,12 +249,9 @@ static void bytes_add(struct machine *machine)
 
 /* --- the pass ---------------------------------------------------------------------------------------------------- */
 
-static int machine_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int machine_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct machine *machine = calloc(1, sizeof *machine);
-	if (!machine)
-		return sonde_error(ENOMEM, "out of memory for the machine");
-	*state = machine;
+	struct machine *machine = state;
 	machine->options = *options;
 	machine->cores = sonde_machine_cores(session);
 	return sonde_series_sums_init(&machine->sums, session, options);
@@ -264,7 +261,6 @@ static void machine_end(void *state)
 {
 	struct machine *machine = state;
 	sonde_series_sums_fini(&machine->sums);
-	free(machine);
 }
 
 static int machine_feed(void *state, const struct sonde_batch *batch)
@@ -312,6 +308,7 @@ const struct sonde_pass sonde_pass_machine = {
     .title = "system: CPUs, memory, disks, networks, pressure, throttling, GPUs",
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
+    .state_b = sizeof(struct machine),
     .begin = machine_begin,
     .feed = machine_feed,
     .finish = machine_finish,

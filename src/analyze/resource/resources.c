@@ -385,12 +385,9 @@ static void notes_add(const struct resources *resources, struct sonde_report *re
 
 /* --- the pass ---------------------------------------------------------------------------------------------------- */
 
-static int resources_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int resources_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct resources *resources = calloc(1, sizeof *resources);
-	if (!resources)
-		return sonde_error(ENOMEM, "out of memory for resources");
-	*state = resources;
+	struct resources *resources = state;
 	resources->options = *options;
 	resources->cores = sonde_machine_cores(session);
 	return sonde_series_sums_init(&resources->sums, session, options);
@@ -400,7 +397,6 @@ static void resources_end(void *state)
 {
 	struct resources *resources = state;
 	sonde_series_sums_fini(&resources->sums);
-	free(resources);
 }
 
 static int resources_feed(void *state, const struct sonde_batch *batch)
@@ -433,6 +429,7 @@ const struct sonde_pass sonde_pass_resources = {
     .title = "CPU, memory, switches, faults, threads, descriptors and I/O by process",
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
+    .state_b = sizeof(struct resources),
     .begin = resources_begin,
     .feed = resources_feed,
     .finish = resources_finish,

@@ -124,26 +124,18 @@ static void usage_end(void *state)
 		free(usage->last[i]);
 	free(usage->column_of);
 	free(usage->first_ns);
-	free(usage);
 }
 
-static int usage_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int usage_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct usage *usage = calloc(1, sizeof *usage);
-	if (!usage)
-		return sonde_error(ENOMEM, "out of memory for resource use over time");
+	struct usage *usage = state;
 	usage->session = session;
 	usage->options = *options;
 	usage->window = sonde_window_of(session, options);
 	usage->rows = options->limit ? options->limit : DEFAULT_ROWS;
 	usage->rows = usage->rows > ROWS_MAX ? ROWS_MAX : usage->rows;
 	usage->processes = sonde_session_process_count(session);
-	int rc = usage_make(usage);
-	if (rc)
-		usage_end(usage);
-	else
-		*state = usage;
-	return rc;
+	return usage_make(usage);
 }
 
 static double edge_ns(const struct usage *usage, size_t i)
@@ -324,6 +316,7 @@ const struct sonde_pass sonde_pass_usage = {
     .needs = SONDE_NEEDS(READINGS),
     .title = "CPUs, memory and I/O of all processes over time",
     .types = 1u << SONDE_CHUNK_SERIES,
+    .state_b = sizeof(struct usage),
     .begin = usage_begin,
     .feed = usage_feed,
     .finish = usage_finish,

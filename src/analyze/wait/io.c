@@ -64,7 +64,7 @@ struct file {
 };
 
 struct io {
-	void *sums; /* struct sonde_wait_sums */
+	struct sonde_wait_sums sums;
 	struct sonde_io_seen seen;
 };
 
@@ -268,7 +268,7 @@ static void note_seen(const struct sonde_io_seen *seen, struct sonde_report *rep
 
 static void table_fill(const struct io *io, const struct file *files, size_t count, struct sonde_report *report)
 {
-	const struct sonde_wait_sums *sums = io->sums;
+	const struct sonde_wait_sums *sums = &io->sums;
 	size_t limit = sums->options.limit ? sums->options.limit : DEFAULT_ROWS;
 	struct sonde_section *section = sonde_report_table(report, "io", "Files by time in I/O", columns, COLUMNS);
 	for (size_t i = 0; i < count && i < limit; i++)
@@ -283,44 +283,35 @@ static void table_fill(const struct io *io, const struct file *files, size_t cou
 static void io_end(void *state)
 {
 	struct io *io = state;
-	if (!io)
-		return;
-	sonde_wait_sums_end(io->sums);
+	sonde_wait_sums_end(&io->sums);
 	sonde_io_seen_fini(&io->seen);
-	free(io);
 }
 
-static int io_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int io_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct io *io = calloc(1, sizeof *io);
-	int rc = io ? sonde_wait_sums_begin(&io->sums, session, options) : sonde_error(ENOMEM, "out of memory for I/O");
-	if (!rc)
-		rc = sonde_io_seen_init(&io->seen, session, options);
-	if (rc)
-		io_end(io);
-	else
-		*state = io;
-	return rc;
+	struct io *io = state;
+	int rc = sonde_wait_sums_begin(&io->sums, session, options);
+	return rc ? rc : sonde_io_seen_init(&io->seen, session, options);
 }
 
 static int io_feed(void *state, const struct sonde_batch *batch)
 {
 	struct io *io = state;
 	sonde_io_seen_feed(&io->seen, batch);
-	return batch->type == SONDE_CHUNK_WAITS ? sonde_wait_sums_feed(io->sums, batch) : 0;
+	return batch->type == SONDE_CHUNK_WAITS ? sonde_wait_sums_feed(&io->sums, batch) : 0;
 }
 
 static int io_merge(void *state, void *other_state)
 {
 	struct io *io = state, *other = other_state;
 	sonde_io_seen_merge(&io->seen, &other->seen);
-	return sonde_wait_sums_merge(io->sums, other->sums);
+	return sonde_wait_sums_merge(&io->sums, &other->sums);
 }
 
 static int io_finish(void *state, struct sonde_report *report)
 {
 	const struct io *io = state;
-	const struct sonde_wait_sums *sums = io->sums;
+	const struct sonde_wait_sums *sums = &io->sums;
 	struct file *files;
 	ptrdiff_t count = files_make(&files, sums, report);
 	if (count > 0)
@@ -340,6 +331,7 @@ const struct sonde_pass sonde_pass_io = {
     .title = "files, sockets and pipes: calls, bytes, time",
     .types = 1u << SONDE_CHUNK_WAITS | 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
+    .state_b = sizeof(struct io),
     .begin = io_begin,
     .feed = io_feed,
     .merge = io_merge,

@@ -36,28 +36,18 @@ struct shares {
 	struct sonde_pass_options options;
 };
 
-static int shares_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int shares_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct shares *shares = calloc(1, sizeof *shares);
-	int rc = shares ? sonde_io_seen_init(&shares->seen, session, options)
-			: sonde_error(ENOMEM, "out of memory for processes");
-	if (rc) {
-		free(shares);
-		return rc;
-	}
+	struct shares *shares = state;
 	shares->options = *options;
 	shares->session = session;
-	*state = shares;
-	return 0;
+	return sonde_io_seen_init(&shares->seen, session, options);
 }
 
 static void shares_end(void *state)
 {
 	struct shares *shares = state;
-	if (!shares)
-		return;
 	sonde_io_seen_fini(&shares->seen);
-	free(shares);
 }
 
 static int shares_feed(void *state, const struct sonde_batch *batch)
@@ -196,6 +186,7 @@ const struct sonde_pass sonde_pass_io_shares = {
     .title = "share of system call bytes that recorded calls cover",
     .types = 1u << SONDE_CHUNK_WAITS | 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
+    .state_b = sizeof(struct shares),
     .begin = shares_begin,
     .feed = shares_feed,
     .merge = shares_merge,

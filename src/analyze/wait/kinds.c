@@ -103,6 +103,7 @@ const struct sonde_pass sonde_pass_wait_kinds = {
     .types = 1u << SONDE_CHUNK_WAITS,
     .standard = 1,
     .is_shared = 1,
+    .state_b = sizeof(struct sonde_wait_sums),
     .begin = sonde_wait_sums_begin,
     .feed = sonde_wait_sums_feed,
     .merge = sonde_wait_sums_merge,

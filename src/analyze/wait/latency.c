@@ -59,32 +59,21 @@ struct latency {
 	struct sonde_samples cpu, weighed; /* by CPU time and by latency; valid after finish */
 };
 
-static int latency_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int latency_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct latency *latency = calloc(1, sizeof *latency);
-	if (!latency)
-		return sonde_error(ENOMEM, "out of memory for latencies");
+	struct latency *latency = state;
 	latency->session = session;
 	latency->options = *options;
-	int rc = sonde_parallelism_new(&latency->parallelism, session);
-	if (rc < 0) {
-		free(latency);
-		return rc;
-	}
-	*state = latency;
-	return 0;
+	return sonde_parallelism_new(&latency->parallelism, session);
 }
 
 static void latency_end(void *state)
 {
 	struct latency *latency = state;
-	if (!latency)
-		return;
 	sonde_parallelism_free(latency->parallelism);
 	sonde_samples_fini(&latency->cpu);
 	sonde_samples_fini(&latency->weighed);
 	free(latency->taken);
-	free(latency);
 }
 
 static int ensure_taken_capacity(struct latency *latency, size_t more)
@@ -287,6 +276,7 @@ const struct sonde_pass sonde_pass_latency = {
     .has = sonde_has_sampled_switches,
     .title = "bottlenecks: CPU time weighted by 1/parallelism",
     .types = 1u << SONDE_CHUNK_SAMPLES | 1u << SONDE_CHUNK_SWITCHES,
+    .state_b = sizeof(struct latency),
     .begin = latency_begin,
     .feed = latency_feed,
     .merge = latency_merge,

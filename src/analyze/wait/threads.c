@@ -279,6 +279,7 @@ const struct sonde_pass sonde_pass_threads = {
     .title = "CPU time of every thread, and its time waiting and blocked",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,
+    .state_b = sizeof(struct sonde_thread_counters),
     .begin = sonde_thread_counters_begin,
     .feed = sonde_thread_counters_feed,
     .merge = sonde_thread_counters_merge,

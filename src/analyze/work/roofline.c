@@ -82,17 +82,12 @@ struct roofline {
 static void roofline_end(void *state)
 {
 	struct roofline *roofline = state;
-	if (roofline)
-		sonde_roofline_calls_fini(&roofline->calls);
-	free(roofline);
+	sonde_roofline_calls_fini(&roofline->calls);
 }
 
-static int roofline_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int roofline_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct roofline *roofline = calloc(1, sizeof *roofline);
-	if (!roofline)
-		return sonde_error(ENOMEM, "out of memory for a roofline");
-	*state = roofline;
+	struct roofline *roofline = state;
 	roofline->window = sonde_window_of(session, options);
 	int rc = sonde_flop_counted_read(&roofline->counted, session);
 	return rc ? rc : sonde_roofline_calls_init(&roofline->calls, session, options);
@@ -343,6 +338,7 @@ const struct sonde_pass sonde_pass_roofline = {
     .has = has_work_or_roofs,
     .title = "zones under the machine's measured ceilings",
     .types = 1u << SONDE_CHUNK_ZONES,
+    .state_b = sizeof(struct roofline),
     .begin = roofline_begin,
     .wants = roofline_wants,
     .feed = roofline_feed,

@@ -45,7 +45,7 @@ struct last {
 };
 
 struct counters {
-	struct sonde_annotations *gauges;
+	struct sonde_annotations gauges;
 	struct last **last; /* by site, then thread; NULL = not a counter */
 	size_t sites, threads;
 	struct sonde_window window;
@@ -54,31 +54,23 @@ struct counters {
 static void counters_end(void *state)
 {
 	struct counters *counters = state;
-	if (!counters)
-		return;
 	for (size_t i = 0; counters->last && i < counters->sites; i++)
 		free(counters->last[i]);
 	free(counters->last);
-	sonde_marks_end(counters->gauges);
-	free(counters);
+	sonde_marks_end(&counters->gauges);
 }
 
-static int counters_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int counters_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct counters *counters = calloc(1, sizeof *counters);
-	void *gauges = NULL;
-	if (!counters)
-		return sonde_error(ENOMEM, "out of memory for counters");
-	*state = counters;
+	struct counters *counters = state;
 	counters->window = sonde_window_of(session, options);
 	counters->sites = sonde_session_site_count(session) + 1;
 	counters->threads = sonde_session_thread_count(session) + 1;
 	counters->last = calloc(counters->sites, sizeof *counters->last);
 	if (!counters->last)
 		return sonde_error(ENOMEM, "out of memory for counters");
-	int rc = sonde_marks_new(&gauges, session, options, 1u << SONDE_EVENT_GAUGE);
-	counters->gauges = gauges;
-	return rc;
+	sonde_marks_init(&counters->gauges, session, options, 1u << SONDE_EVENT_GAUGE);
+	return 0;
 }
 
 static struct last *last_of(struct counters *counters, uint32_t site, uint32_t thread)
@@ -105,7 +97,7 @@ static void keep_earlier(struct total *total, uint64_t time_ns, double value)
 static int counters_feed(void *state, const struct sonde_batch *batch)
 {
 	struct counters *counters = state;
-	const struct sonde_pass_options *options = &counters->gauges->options;
+	const struct sonde_pass_options *options = &counters->gauges.options;
 	for (size_t i = 0; batch->type == SONDE_CHUNK_EVENTS && i < batch->count; i++) {
 		struct sonde_mark mark;
 		uint16_t type = batch->events[i]->type;
@@ -125,7 +117,7 @@ static int counters_feed(void *state, const struct sonde_batch *batch)
 		keep_later(&last->last, mark.time_ns, mark.value);
 		keep_earlier(&last->first, mark.time_ns, mark.value);
 	}
-	return sonde_marks_feed(counters->gauges, batch);
+	return sonde_marks_feed(&counters->gauges, batch);
 }
 
 static int counters_merge(void *state, void *other_state)
@@ -144,14 +136,14 @@ static int counters_merge(void *state, void *other_state)
 				keep_earlier(&last->first, more->first.time_ns, more->first.value);
 		}
 	}
-	return sonde_marks_merge(counters->gauges, other->gauges);
+	return sonde_marks_merge(&counters->gauges, &other->gauges);
 }
 
 static struct sonde_cell *row_begin(const struct counters *counters, uint32_t id, const char *kind,
 				    struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
-	const struct sonde_site *site = sonde_session_site(counters->gauges->session, id);
+	const struct sonde_site *site = sonde_session_site(counters->gauges.session, id);
 	row[NAME] = sonde_cell_text(site ? site->name : "(unknown)");
 	row[KIND] = sonde_cell_text(kind);
 	row[UNIT] = sonde_cell_text(site ? site->unit : "");
@@ -160,7 +152,7 @@ static struct sonde_cell *row_begin(const struct counters *counters, uint32_t id
 
 static int is_selected(const struct counters *counters)
 {
-	return counters->gauges->options.selection.from_ns || counters->gauges->options.selection.to_ns;
+	return counters->gauges.options.selection.from_ns || counters->gauges.options.selection.to_ns;
 }
 
 /* What one thread added in the selected time. */
@@ -174,7 +166,7 @@ static double added_of(const struct counters *counters, const struct last *last)
 static void counter_add(const struct counters *counters, uint32_t id, struct sonde_report *report,
 			struct sonde_section *section)
 {
-	const struct sonde_site *site = sonde_session_site(counters->gauges->session, id);
+	const struct sonde_site *site = sonde_session_site(counters->gauges.session, id);
 	int selected = is_selected(counters);
 	double value = 0, added = 0;
 	uint64_t updates = 0;
@@ -199,9 +191,9 @@ static void counter_add(const struct counters *counters, uint32_t id, struct son
 static void gauge_add(const struct counters *counters, const struct sonde_mark *marks, size_t count,
 		      struct sonde_report *report, struct sonde_section *section)
 {
-	const struct sonde_run *run = sonde_session_run(counters->gauges->session);
-	uint64_t to_ns = counters->gauges->options.selection.to_ns ? counters->gauges->options.selection.to_ns
-								   : run->end_ns,
+	const struct sonde_run *run = sonde_session_run(counters->gauges.session);
+	uint64_t to_ns =
+		     counters->gauges.options.selection.to_ns ? counters->gauges.options.selection.to_ns : run->end_ns,
 		 whole_ns = 0;
 	double min = marks[0].value, max = marks[0].value, sum = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -222,9 +214,9 @@ static void gauge_add(const struct counters *counters, const struct sonde_mark *
 
 static void gauges_add(struct counters *counters, struct sonde_report *report, struct sonde_section *section)
 {
-	const struct sonde_mark *marks = counters->gauges->marks;
-	size_t count = counters->gauges->count;
-	sonde_marks_sort_by_site(counters->gauges);
+	const struct sonde_mark *marks = counters->gauges.marks;
+	size_t count = counters->gauges.count;
+	sonde_marks_sort_by_site(&counters->gauges);
 	for (size_t i = 0, end; i < count; i = end) {
 		end = i + 1;
 		while (end < count && marks[end].site == marks[i].site)
@@ -236,13 +228,13 @@ static void gauges_add(struct counters *counters, struct sonde_report *report, s
 static int counters_finish(void *state, struct sonde_report *report)
 {
 	struct counters *counters = state;
-	size_t count = counters->gauges->count;
+	size_t count = counters->gauges.count;
 	for (size_t i = 0; i < counters->sites; i++)
 		for (size_t thread = 0; counters->last[i] && thread < counters->threads; thread++)
 			count += counters->last[i][thread].updates;
 	if (!count)
 		return sonde_pass_nothing(
-		    &counters->gauges->options, report, "counters", "Counters and gauges",
+		    &counters->gauges.options, report, "counters", "Counters and gauges",
 		    "no counters or gauges: add sonde_counter_add() and sonde_gauge_set() (sonde/sonde.h)");
 	struct sonde_section *section = sonde_report_table(report, "counters", "Counters and gauges", columns, COLUMNS);
 	for (uint32_t id = 0; id < counters->sites; id++)
@@ -253,7 +245,7 @@ static int counters_finish(void *state, struct sonde_report *report)
 		sonde_report_note(report, section, 0, "counters per s: the sum ÷ %.3f s of %s%s",
 				  sonde_window_s(&counters->window), counters->window.what,
 				  is_selected(counters) ? "; their values: the sum within that time" : "");
-	if (counters->gauges->count)
+	if (counters->gauges.count)
 		sonde_report_note(report, section, 0, "mean of a gauge: weighted by time");
 	return 0;
 }
@@ -265,6 +257,7 @@ const struct sonde_pass sonde_pass_counters = {
     .title = "counters, count-only zones and gauges",
     .types = 1u << SONDE_CHUNK_EVENTS,
     .standard = 1,
+    .state_b = sizeof(struct counters),
     .begin = counters_begin,
     .feed = counters_feed,
     .merge = counters_merge,

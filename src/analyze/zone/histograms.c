@@ -29,14 +29,11 @@ struct histograms {
 	struct sonde_pass_options options;
 };
 
-static int histograms_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int histograms_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct histograms *histograms = calloc(1, sizeof *histograms);
-	if (!histograms)
-		return sonde_error(ENOMEM, "out of memory for histograms");
+	struct histograms *histograms = state;
 	histograms->session = session;
 	histograms->options = *options;
-	*state = histograms;
 	return 0;
 }
 
@@ -124,7 +121,7 @@ const struct sonde_pass sonde_pass_histograms = {
     .has = sonde_has_histograms,
     .title = "histograms: count, mean, percentiles",
     .standard = 1,
+    .state_b = sizeof(struct histograms),
     .begin = histograms_begin,
     .finish = histograms_finish,
-    .end = free,
 };

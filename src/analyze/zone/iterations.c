@@ -63,9 +63,10 @@ struct sums {
 	double change;
 };
 
-static int iterations_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int iterations_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	return sonde_marks_new(state, session, options, 1u << SONDE_EVENT_ITERATION);
+	sonde_marks_init(state, session, options, 1u << SONDE_EVENT_ITERATION);
+	return 0;
 }
 
 /* Adds the iteration events of one thread and site, in time order. */
@@ -253,6 +254,7 @@ const struct sonde_pass sonde_pass_iterations = {
     .title = "iteration marks: intervals, iterations/s, items/s",
     .types = 1u << SONDE_CHUNK_EVENTS,
     .standard = 1,
+    .state_b = sizeof(struct sonde_annotations),
     .begin = iterations_begin,
     .feed = sonde_marks_feed,
     .merge = sonde_marks_merge,

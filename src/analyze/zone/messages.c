@@ -39,26 +39,21 @@ struct messages {
 	uint64_t dropped, mismatches;
 };
 
-static int messages_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int messages_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct messages *messages = calloc(1, sizeof *messages);
-	if (!messages)
-		return sonde_error(ENOMEM, "out of memory for messages");
+	struct messages *messages = state;
 	messages->session = session;
 	messages->options = *options;
 	messages->limit = options->limit ? options->limit : DEFAULT_ROWS;
-	*state = messages;
 	return 0;
 }
 
 static void messages_end(void *state)
 {
 	struct messages *messages = state;
-	for (size_t i = 0; messages && i < messages->count; i++)
+	for (size_t i = 0; i < messages->count; i++)
 		free(messages->messages[i].text);
-	if (messages)
-		free(messages->messages);
-	free(messages);
+	free(messages->messages);
 }
 
 static int compare(const void *left, const void *right)
@@ -177,6 +172,7 @@ const struct sonde_pass sonde_pass_messages = {
     .has = sonde_has_events,
     .title = "messages, instants and mismatched zone ends",
     .types = 1u << SONDE_CHUNK_EVENTS,
+    .state_b = sizeof(struct messages),
     .begin = messages_begin,
     .feed = messages_feed,
     .finish = messages_finish,

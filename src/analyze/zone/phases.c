@@ -68,19 +68,13 @@ struct phases {
 static void phases_end(void *state)
 {
 	struct phases *phases = state;
-	if (phases) {
-		free(phases->lanes);
-		free(phases->pool);
-	}
-	free(phases);
+	free(phases->lanes);
+	free(phases->pool);
 }
 
-static int phases_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int phases_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct phases *phases = calloc(1, sizeof *phases);
-	if (!phases)
-		return sonde_error(ENOMEM, "out of memory for phases");
-	*state = phases;
+	struct phases *phases = state;
 	phases->session = session;
 	phases->options = *options;
 	phases->window = sonde_window_of(session, options);
@@ -383,6 +377,7 @@ const struct sonde_pass sonde_pass_phases = {
     .has = sonde_has_zones,
     .title = "phases of the run, and how much of it zones cover",
     .types = 1u << SONDE_CHUNK_ZONES,
+    .state_b = sizeof(struct phases),
     .begin = phases_begin,
     .feed = phases_feed,
     .finish = phases_finish,

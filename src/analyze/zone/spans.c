@@ -37,9 +37,10 @@ struct fold {
 	uint64_t unmatched;
 };
 
-static int spans_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int spans_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	return sonde_marks_new(state, session, options, 1u << SONDE_EVENT_SPAN_BEGIN | 1u << SONDE_EVENT_SPAN_END);
+	sonde_marks_init(state, session, options, 1u << SONDE_EVENT_SPAN_BEGIN | 1u << SONDE_EVENT_SPAN_END);
+	return 0;
 }
 
 static int take(void *context, const struct sonde_mark *begin, uint64_t dur_ns)
@@ -138,6 +139,7 @@ const struct sonde_pass sonde_pass_spans = {
     .title = "asynchronous spans: count, durations, unmatched",
     .types = 1u << SONDE_CHUNK_EVENTS,
     .standard = 1,
+    .state_b = sizeof(struct sonde_annotations),
     .begin = spans_begin,
     .feed = sonde_marks_feed,
     .merge = sonde_marks_merge,

@@ -28,9 +28,10 @@ struct loop {
 	size_t count;
 };
 
-static int turns_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int turns_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	return sonde_marks_new(state, session, options, 1u << SONDE_EVENT_ITERATION);
+	sonde_marks_init(state, session, options, 1u << SONDE_EVENT_ITERATION);
+	return 0;
 }
 
 static const char *name_of(const struct sonde_annotations *marks, uint32_t id)
@@ -124,6 +125,7 @@ const struct sonde_pass sonde_pass_turns = {
     .needs = SONDE_NEEDS(API),
     .title = "iterations of a loop, in order (--focus NAME)",
     .types = 1u << SONDE_CHUNK_EVENTS,
+    .state_b = sizeof(struct sonde_annotations),
     .begin = turns_begin,
     .feed = sonde_marks_feed,
     .merge = sonde_marks_merge,

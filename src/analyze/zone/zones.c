@@ -65,13 +65,10 @@ struct zones {
 static void zones_end(void *state)
 {
 	struct zones *zones = state;
-	if (!zones)
-		return;
 	for (size_t i = 0; zones->rows && i < zones->sites; i++)
 		sonde_durations_fini(&zones->rows[i].durations);
 	free(zones->rows);
 	sonde_works_fini(&zones->works);
-	free(zones);
 }
 
 /* Adds the totals of the chunk summaries; `all`: the total number of zones. */
@@ -95,13 +92,10 @@ static int sums_read(struct zones *zones, uint64_t *all)
 	return rc;
 }
 
-static int zones_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int zones_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct zones *zones = calloc(1, sizeof *zones);
+	struct zones *zones = state;
 	uint64_t all = 0;
-	if (!zones)
-		return sonde_error(ENOMEM, "out of memory for zones");
-	*state = zones;
 	zones->session = session;
 	zones->options = *options;
 	zones->window = sonde_window_of(session, options);
@@ -367,6 +361,7 @@ const struct sonde_pass sonde_pass_zones = {
     .title = "zones: calls, self, total, mean, percentiles, work",
     .types = 1u << SONDE_CHUNK_ZONES,
     .standard = 1,
+    .state_b = sizeof(struct zones),
     .begin = zones_begin,
     .wants = zones_wants,
     .feed = zones_feed,
