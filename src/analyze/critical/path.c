@@ -3,8 +3,6 @@
  * Times of the elements add up to the span. There are two sections: elements by kind and name, and the steps in time
  * order, limited to the longest if there are many.
  */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/columns.h"
@@ -15,7 +13,6 @@
 #include "analyze/marks.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"
-#include "util/error.h"
 
 #define TITLE "Critical path"
 #define PROCESSES "processes " /* prefix of causes that count processes without any records */

@@ -2,7 +2,6 @@
  * them together. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "analyze/contents.h"
 #include "analyze/critical/graph.h"

@@ -1,5 +1,4 @@
 /* calls.c: work of the host for GPUs: API calls, waiting, compiling, allocating, by name. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "analyze/columns.h"
@@ -7,7 +6,6 @@
 #include "analyze/device/rows.h"
 #include "analyze/device/sums.h"
 #include "analyze/marks.h"
-#include "util/error.h"
 
 enum { DEFAULT_ROWS = 20 };
 enum { TOTAL, CALLS, MEAN, LONGEST, NAME, KIND, SIZE, COLUMNS };

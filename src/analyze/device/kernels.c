@@ -1,5 +1,4 @@
 /* kernels.c: GPU kernels by name: their durations, and their delays from submission to start. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "analyze/columns.h"
@@ -8,7 +7,6 @@
 #include "analyze/device/sums.h"
 #include "analyze/marks.h"
 #include "analyze/words.h"
-#include "util/error.h"
 
 enum { DEFAULT_ROWS = 20 };
 enum { TOTAL, CALLS, MEAN, SHORTEST, LONGEST, NAME, DELAY, SHARE, OCCUPANCY, LIMIT, FILLED, LANES, DEVICE, COLUMNS };

@@ -1,12 +1,9 @@
 /* roofs.c: the section `device-roofs`: theoretical peak rates of GPUs (device/roofs.h). */
 #include "analyze/device/roofs.h"
 
-#include <errno.h>
-
 #include "analyze/device/sums.h"
 #include "analyze/device/times.h"
 #include "sonde/device.h"
-#include "util/error.h"
 
 #define TITLE "Theoretical GPU ceilings"
 #define DEVICES_MAX 64 /* that have rows */

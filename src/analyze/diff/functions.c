@@ -17,7 +17,6 @@
 #include "analyze/statistics/stats.h"
 #include "util/array.h"
 #include "util/error.h"
-#include "util/map.h"
 
 enum { DEFAULT_ROWS = 20, LEAST_SAMPLES = 30 };
 enum { CHANGE, BASE_SHARE, SHARE, BASE_NS, NS, CHANGE_NS, P, FUNCTION, MODULE, TOTAL_CHANGE, TOTAL_P, COLUMNS };

@@ -14,7 +14,6 @@
 #include "analyze/resource/machine_sums.h"
 #include "analyze/marks.h"
 #include "analyze/window.h"
-#include "analyze/words.h"
 #include "analyze/work/roofline.h"
 #include "util/array.h"
 #include "util/error.h"

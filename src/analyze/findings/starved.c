@@ -1,11 +1,9 @@
 /* starved.c: the rule about runnable threads without a CPU, due to a quota or to too many threads. */
-#include <errno.h>
 #include <math.h>
 
 #include "analyze/findings/rules.h"
 #include "analyze/resource/machine_sums.h"
 #include "analyze/resource/series.h"
-#include "util/error.h"
 
 /* Waiting caused by the cgroup's quota. The kernel reports throttled time summed over CPUs, for all threads of the
  * group, including other programs, so it is an upper limit for this program. Throttled threads are runnable: at most as

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/columns.h"
 #include "analyze/contents.h"

@@ -12,7 +12,6 @@
 #include "analyze/columns.h"
 #include "analyze/contents.h"
 #include "analyze/heap/leak_rows.h"
-#include "analyze/marks.h"
 #include "analyze/sizes.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"

@@ -3,13 +3,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/marks.h"
 #include "analyze/cpu/samples.h"
-#include "util/error.h"
 
 int sonde_heap_pass_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {

@@ -4,17 +4,14 @@
  * All rows are shares with their denominator; bytes have a separate table. Only resources that were active or read have
  * a row.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/columns.h"
 #include "analyze/contents.h"
 #include "analyze/resource/machine_devices.h"
 #include "analyze/resource/machine_sums.h"
 #include "analyze/marks.h"
-#include "util/error.h"
 
 #define TITLE "System"
 #define BYTES_TITLE "Bytes moved by disks, networks and GPUs"

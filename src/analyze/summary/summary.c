@@ -2,9 +2,7 @@
  *
  * The section has the same facts as the notes (summary/notes.c), under stable keys, in the units that the keys name.
  */
-#include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "analyze/columns.h"
 #include "analyze/work/flop_reports.h"
@@ -12,7 +10,6 @@
 #include "analyze/marks.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/summary/facts.h"
-#include "util/error.h"
 
 enum { METRIC, VALUE, UNIT, BASIS, COLUMNS };
 

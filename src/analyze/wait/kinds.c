@@ -1,5 +1,4 @@
 /* kinds.c: blocking calls by kind: percentiles of their durations, and bytes read or written. */
-#include <errno.h>
 
 #include "analyze/columns.h"
 #include "analyze/contents.h"
@@ -7,7 +6,6 @@
 #include "analyze/wait/losses.h"
 #include "analyze/wait/sums.h"
 #include "analyze/wait/waits_sampled.h"
-#include "util/error.h"
 
 enum {
 	KIND,

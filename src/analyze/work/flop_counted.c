@@ -2,8 +2,6 @@
  * total. */
 #include "analyze/work/flop_counted.h"
 
-#include <string.h>
-
 #include "analyze/resource/series.h"
 #include "analyze/statistics/stats.h"
 

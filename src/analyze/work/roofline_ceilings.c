@@ -4,7 +4,6 @@
 
 #include "analyze/work/roofline.h"
 #include "report/report.h"
-#include "util/error.h"
 
 #define TITLE "Measured ceilings"
 

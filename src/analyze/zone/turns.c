@@ -1,12 +1,9 @@
 /* turns.c: durations of the iterations of a loop, in order: the loop with the most iterations, or --focus NAME, in the
  * thread that has the most of them. Excess iterations are merged into groups of equal size, with mean, min and max. */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/marks.h"
-#include "util/error.h"
 
 enum { DEFAULT_ROWS = 40, ROWS_MAX = 100000, WHY_MAX_B = 512 };
 enum { FIRST, LAST, END, MEAN, MIN, MAX, ITEMS, COLUMNS };
