@@ -138,10 +138,10 @@ static int section_build(struct fold *fold, const struct sonde_samples *samples,
 	size_t limit = samples->options.limit ? samples->options.limit : DEFAULT_ROWS;
 	const char *name = sonde_function_name(fold->session, fold->focus);
 	const char *title = sonde_report_text(report, "Callers and callees of %s", name);
-	struct sonde_section *section = title ? sonde_report_table(report, "callers", title, columns, COLUMNS) : NULL;
+	struct sonde_section *section = sonde_report_table(report, "callers", title, columns, COLUMNS);
 	fold->callers = calloc(fold->count + 1, sizeof *fold->callers);
 	fold->callees = calloc(fold->count + 1, sizeof *fold->callees);
-	if (!section || !fold->callers || !fold->callees)
+	if (!fold->callers || !fold->callees)
 		return sonde_error(ENOMEM, "out of memory for callers");
 	int rc = sonde_samples_walk(samples, visit_call, fold);
 	if (rc == 0)

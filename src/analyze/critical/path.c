@@ -191,19 +191,14 @@ static int elements_add(const struct sonde_critical_graph *graph, size_t limit, 
 	if (rc < 0)
 		return rc;
 	struct sonde_section *section = sonde_report_table(report, "critical-path", TITLE, columns, COLUMNS);
-	rc = 0;
-	for (size_t i = 0; !rc && i < elements.count && i < limit; i++)
+	for (size_t i = 0; i < elements.count && i < limit; i++)
 		row_add(&elements.rows[i], path, report, section);
-	if (!rc)
-		section->table.omitted = elements.count > limit ? elements.count - limit : 0;
-	if (!rc)
-		notes_add(critical, path, &elements, report, section);
-	if (!rc)
-		devices_note(critical, path, &elements, report, section);
-	if (!rc)
-		losses_note(critical, report, section);
+	section->table.omitted = elements.count > limit ? elements.count - limit : 0;
+	notes_add(critical, path, &elements, report, section);
+	devices_note(critical, path, &elements, report, section);
+	losses_note(critical, report, section);
 	sonde_critical_elements_fini(&elements);
-	return rc;
+	return 0;
 }
 
 /* --- steps -------------------------------------------------------------------------------------------------------- */
@@ -237,13 +232,10 @@ static int steps_add(const struct sonde_critical_graph *graph, size_t limit, str
 		return rc;
 	struct sonde_section *section =
 	    sonde_report_table(report, "critical-steps", STEPS_TITLE, step_columns, STEP_COLUMNS);
-	rc = 0;
-	for (size_t i; !rc && (i = sonde_critical_longest_next(&longest)) < path->count; shown++) {
+	for (size_t i; (i = sonde_critical_longest_next(&longest)) < path->count; shown++) {
 		step_add(critical, path, i, report, section);
 		shown_ns += sonde_critical_step_end(path, i) - path->steps[i].from_ns;
 	}
-	if (rc)
-		return rc;
 	section->table.omitted = path->count - shown;
 	sonde_report_note(report, section, 0, "the %zu longest of %zu segments: %.1f %% of %.6f s", shown, path->count,
 			  share_of(path, shown_ns), (double)(path->to_ns - path->from_ns) / 1e9);

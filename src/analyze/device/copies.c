@@ -94,10 +94,9 @@ static int copies_finish(void *state, struct sonde_report *report)
 	size_t count = ways_of(ways, sums);
 	struct sonde_section *section =
 	    count ? sonde_report_table(report, "copies", "GPU copies", columns, COLUMNS) : NULL;
-	int rc = section || !count ? 0 : sonde_error(ENOMEM, "out of memory for copies");
-	for (size_t i = 0; !rc && i < count && (!limit || i < limit); i++)
+	for (size_t i = 0; i < count && (!limit || i < limit); i++)
 		row_add(sums, &ways[i], report, section);
-	rc = rc ? rc : sonde_device_rows_apart(report, section);
+	int rc = sonde_device_rows_apart(report, section);
 	free(ways);
 	if (!rc && !section)
 		return sonde_pass_nothing(&sums->options, report, "copies", "GPU copies",

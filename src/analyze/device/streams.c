@@ -234,19 +234,18 @@ static int rows_add(const struct streams *streams, struct sonde_report *report)
 	qsort(used, count, sizeof *used, by_busy);
 	struct sonde_section *section =
 	    count ? sonde_report_table(report, "streams", "GPU queues", columns, COLUMNS) : NULL;
-	int rc = section || !count ? 0 : sonde_error(ENOMEM, "out of memory for queues");
-	for (size_t i = 0; !rc && i < count && i < limit; i++)
+	for (size_t i = 0; i < count && i < limit; i++)
 		row_add(streams, used[i], report, section);
-	rc = rc ? rc : sonde_device_rows_apart(report, section);
+	int rc = sonde_device_rows_apart(report, section);
 	free(used);
 	if (!rc && !section)
 		return sonde_pass_nothing(&streams->times->options, report, "streams", "GPU queues",
 					  "no GPU queue was active");
-	if (!rc)
-		section->table.omitted = count > limit ? count - limit : 0;
-	if (!rc)
-		notes(streams, report, section);
-	return rc;
+	if (rc)
+		return rc;
+	section->table.omitted = count > limit ? count - limit : 0;
+	notes(streams, report, section);
+	return 0;
 }
 
 static int streams_finish(void *state, struct sonde_report *report)

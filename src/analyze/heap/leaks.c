@@ -193,12 +193,9 @@ static void note_growth(const struct sonde_leak_rows *leaks, int requested, stru
 		sonde_report_note(
 		    report, section, 0,
 		    "growing: a trend after the first fifth of the time (p < 0.001); the slope has its 95 %% interval");
-		return;
-	}
-	if (leaks->growth_s <= 0 && requested) {
+	} else if (leaks->growth_s <= 0 && requested) {
 		sonde_report_note(report, section, 0, "growth was not checked: the run was shorter than %g s",
 				  GROWTH_S);
-		return;
 	}
 }
 

@@ -138,15 +138,14 @@ static int places_add(const struct sonde_snapshots_pass *snapshots, const struct
 	    sonde_report_table(report, by_line ? "snapshot-lines" : "snapshot-functions",
 			       by_line ? "What changed, by source line" : "What changed, by function",
 			       place_columns[by_line][kinds], PLACES);
-	rc = 0;
-	for (size_t i = 0; rc == 0 && i < places.count && i < limit; i++)
+	for (size_t i = 0; i < places.count && i < limit; i++)
 		place_add(snapshots, heap, &places.rows[i], report, section);
-	if (rc == 0 && places.count > limit)
+	if (places.count > limit)
 		section->table.omitted = places.count - limit;
-	if (rc == 0 && !places.count)
+	if (!places.count)
 		sonde_report_note(report, section, 0, "nothing was live in either");
 	sonde_heap_places_free(&places);
-	return rc;
+	return 0;
 }
 
 static int places_build(const struct sonde_snapshots_pass *snapshots, struct sonde_report *report)

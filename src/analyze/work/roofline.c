@@ -307,12 +307,11 @@ static int roofline_finish(void *state, struct sonde_report *report)
 	roofline->report = report;
 	if (!rc && calls->work_count) {
 		roofline->section = sonde_report_table(report, "roofline", TITLE, columns, COLUMNS);
-		rc = roofline->section ? rows_add(roofline, &reported)
-				       : sonde_error(ENOMEM, "out of memory for a roofline");
+		rc = rows_add(roofline, &reported);
 		rc = rc ? rc : notes_add(roofline, &reported);
 	}
 	if (!rc && !has_roof && roofline->section)
-		sonde_report_note(report, roofline->section, 1, "no roof: %s", why ? why : "out of memory");
+		sonde_report_note(report, roofline->section, 1, "no roof: %s", why);
 	/* Hardware counters know neither zones nor bytes, so they yield no point. */
 	if (!rc)
 		sonde_flop_counted_note(&roofline->counted, 0, report, roofline->section);

@@ -127,19 +127,14 @@ static void note_unstationary(const char *name, const struct sums *sums, struct 
 		sonde_report_note(
 		    report, section, 0, "%s is not steady: iterations become %.1f %% %s from first to last", name,
 		    100 * fabs(sums->drift / (double)sums->stationary_count), sums->drift > 0 ? "longer" : "shorter");
-		return;
-	}
-	if (sums->verdict == SONDE_STATIONARITY_JUMPS) {
+	} else if (sums->verdict == SONDE_STATIONARITY_JUMPS) {
 		sonde_report_note(report, section, 0,
 				  "%s is not steady: at iteration %zu its time changes by %+.1f %%, too late for a "
 				  "warm-up",
 				  name, sums->changes_at + 1, 100 * sums->change);
-		return;
-	}
-	if (sums->verdict == SONDE_STATIONARITY_YES && sums->warm_up) {
+	} else if (sums->verdict == SONDE_STATIONARITY_YES && sums->warm_up) {
 		sonde_report_note(report, section, 0, "%s is steady after a warm-up of %zu iteration%s", name,
 				  sums->warm_up, sums->warm_up == 1 ? "" : "s");
-		return;
 	}
 }
 

@@ -374,13 +374,12 @@ int sonde_try_report(struct sonde_report *report, const char *name, const struct
 						   SONDE_VERDICT_UNCHANGED, SONDE_VERDICT_INCONCLUSIVE};
 	struct attempts attempts;
 	int code = attempts_evaluate(&attempts, entries);
-	if (!code)
+	if (!code) {
 		put_facts(report, name, &attempts);
-	if (!code)
 		note_how(report, &attempts);
-	if (!code)
 		note_damaged(report, name, entries->damaged);
-	code = code ? code : put_baselines(report, entries);
+		code = put_baselines(report, entries);
+	}
 	if (attempts.count)
 		qsort(attempts.row, attempts.count, sizeof *attempts.row, by_effect);
 	for (size_t i = 0; !code && i < sizeof order / sizeof *order; i++)
