@@ -89,6 +89,17 @@ struct sonde_section *sonde_report_tree(struct sonde_report *report, const char 
 	return section;
 }
 
+struct sonde_column *sonde_report_columns(struct sonde_report *report, const struct sonde_column *columns,
+					  size_t column_count)
+{
+	struct sonde_column *copy = take(report, column_count * sizeof *copy);
+	assert(column_count <= SONDE_COLUMNS_MOST);
+	if (!copy)
+		copy = report->spare_columns;
+	memcpy(copy, columns, column_count * sizeof *copy);
+	return copy;
+}
+
 static int rows_grow(struct sonde_report *report, struct sonde_table *table)
 {
 	size_t cap = table->row_cap ? table->row_cap * 2 : FIRST_ROWS;

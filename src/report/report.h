@@ -146,6 +146,7 @@ struct sonde_report {
 	struct sonde_section spare;
 	struct sonde_tree_node spare_root;
 	struct sonde_cell spare_row[SONDE_COLUMNS_MOST];
+	struct sonde_column spare_columns[SONDE_COLUMNS_MOST];
 };
 
 int sonde_report_new(struct sonde_report **out);
@@ -163,6 +164,10 @@ struct sonde_section *sonde_report_table(struct sonde_report *report, const char
 					 const struct sonde_column *columns, size_t column_count);
 struct sonde_section *sonde_report_tree(struct sonde_report *report, const char *id, const char *title,
 					enum sonde_unit unit, const char *value);
+
+/* A copy of a table's columns to change, for the whole table. */
+struct sonde_column *sonde_report_columns(struct sonde_report *report, const struct sonde_column *columns,
+					  size_t column_count);
 
 /* A zeroed (absent) row of the section's table to fill in. */
 struct sonde_cell *sonde_report_row(struct sonde_report *report, struct sonde_section *section);

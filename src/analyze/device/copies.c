@@ -96,13 +96,11 @@ static int copies_finish(void *state, struct sonde_report *report)
 	    count ? sonde_report_table(report, "copies", "GPU copies", columns, COLUMNS) : NULL;
 	for (size_t i = 0; i < count && (!limit || i < limit); i++)
 		row_add(sums, &ways[i], report, section);
-	int rc = sonde_device_rows_apart(report, section);
+	sonde_device_rows_apart(report, section);
 	free(ways);
-	if (!rc && !section)
+	if (!section)
 		return sonde_pass_nothing(&sums->options, report, "copies", "GPU copies",
 					  sonde_device_none(sums->session, report, "GPU copy", NULL));
-	if (rc)
-		return rc;
 	section->table.omitted = limit && count > limit ? count - limit : 0;
 	sonde_report_note(report, section, 0,
 			  "bytes/s: only copies wholly in the selected time; peer: memory of another GPU");

@@ -171,14 +171,11 @@ static int row_add(const struct sonde_device_times *times, const struct sonde_ga
 
 /* Orders the share columns so that a narrow terminal hides empty ones first, then all but the three largest over all
  * rows. */
-static int order_shares(struct sonde_report *report, struct sonde_section *section)
+static void order_shares(struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_table *table = &section->table;
-	struct sonde_column *own = sonde_arena_alloc(&report->arena, sizeof columns);
+	struct sonde_column *own = sonde_report_columns(report, columns, COLUMNS);
 	double total_ns[COLUMNS] = {0};
-	if (!own)
-		return sonde_error(ENOMEM, "out of memory for a table");
-	memcpy(own, columns, sizeof columns);
 	for (size_t i = 0; i < table->row_count; i++)
 		for (size_t c = REQUESTED; c <= UNKNOWN; c++) {
 			const struct sonde_cell *row = &table->cells[i * COLUMNS];
@@ -191,7 +188,6 @@ static int order_shares(struct sonde_report *report, struct sonde_section *secti
 		own[c].detail = total_ns[c] <= 0 ? 5 : before < 3 ? 0 : 2;
 	}
 	table->columns = own;
-	return 0;
 }
 
 static void notes(const struct finding *finding, const struct sonde_gaps *gaps, const struct sonde_device_times *times,
@@ -231,16 +227,13 @@ static int gaps_finish(void *state, struct sonde_report *report)
 		qsort(gaps.all, gaps.count, sizeof *gaps.all, by_length);
 	struct sonde_section *section =
 	    gaps.count && !rc ? sonde_report_table(report, "device-gaps", "GPU gaps", columns, COLUMNS) : NULL;
-	if (!rc && gaps.count && !section)
-		rc = sonde_error(ENOMEM, "out of memory for gaps of devices");
 	for (size_t i = 0; !rc && i < gaps.count; i++)
 		rc = row_add(times, &gaps.all[i], report, section);
 	if (!rc && section) {
 		section->table.omitted = finding.found - gaps.count;
-		rc = order_shares(report, section);
-		rc = rc ? rc : sonde_device_rows_apart(report, section);
-		if (!rc)
-			notes(&finding, &gaps, times, report, section);
+		order_shares(report, section);
+		sonde_device_rows_apart(report, section);
+		notes(&finding, &gaps, times, report, section);
 	} else if (!rc) {
 		rc = sonde_pass_nothing(&times->options, report, "device-gaps", "GPU gaps",
 					"no GPU had a gap between two recorded activities");

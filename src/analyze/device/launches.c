@@ -165,13 +165,10 @@ static int finish(void *state, struct sonde_report *report)
 					  sonde_device_none(sums->session, report, "kernel", NULL));
 	}
 	struct sonde_section *section = sonde_report_table(report, "launches", title, columns, COLUMNS);
-	int rc = 0;
-	for (size_t i = 0; !rc && i < count && i < limit; i++)
+	for (size_t i = 0; i < count && i < limit; i++)
 		row_add(sums, &rows[i], report, section);
-	rc = sonde_device_rows_apart(report, section);
+	sonde_device_rows_apart(report, section);
 	free(rows);
-	if (rc)
-		return rc;
 	section->table.omitted = count > limit ? count - limit : 0;
 	sonde_report_note(
 	    report, section, 0,

@@ -251,11 +251,10 @@ static int peak_finish(void *state, struct sonde_report *report)
 					sonde_device_none(times->session, report, "GPU memory allocation", "api"));
 	if (!rc && section) {
 		section->table.omitted = count > limit ? count - limit : 0;
-		rc = sonde_device_rows_apart(report, section);
-		if (!rc)
-			sonde_report_note(report, section, 0,
-					  "blocks live at the peak of their GPU and kind of memory, by size and "
-					  "call; shares are of that peak");
+		sonde_device_rows_apart(report, section);
+		sonde_report_note(report, section, 0,
+				  "blocks live at the peak of their GPU and kind of memory, by size and "
+				  "call; shares are of that peak");
 	}
 	free(held);
 	sonde_device_blocks_fini(&blocks);

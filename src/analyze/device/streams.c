@@ -236,13 +236,11 @@ static int rows_add(const struct streams *streams, struct sonde_report *report)
 	    count ? sonde_report_table(report, "streams", "GPU queues", columns, COLUMNS) : NULL;
 	for (size_t i = 0; i < count && i < limit; i++)
 		row_add(streams, used[i], report, section);
-	int rc = sonde_device_rows_apart(report, section);
+	sonde_device_rows_apart(report, section);
 	free(used);
-	if (!rc && !section)
+	if (!section)
 		return sonde_pass_nothing(&streams->times->options, report, "streams", "GPU queues",
 					  "no GPU queue was active");
-	if (rc)
-		return rc;
 	section->table.omitted = count > limit ? count - limit : 0;
 	notes(streams, report, section);
 	return 0;

@@ -237,8 +237,8 @@ static int heap_finish(void *state, struct sonde_report *report)
 	if (rc)
 		return rc < 0 ? rc : 0;
 	const struct sonde_column *shown = sonde_heap_columns(pass, report, columns, COLUMNS);
-	struct sonde_section *section = shown ? sonde_report_table(report, "heap", title, shown, COLUMNS) : NULL;
-	rc = section ? note_heaps(pass, report, section) : sonde_error(ENOMEM, "out of memory for the heap");
+	struct sonde_section *section = sonde_report_table(report, "heap", title, shown, COLUMNS);
+	rc = note_heaps(pass, report, section);
 	if (rc == 0 && is_exact(pass))
 		sonde_report_note(report, section, 0, "every intercepted call was recorded: these figures are exact");
 	if (rc == 0)

@@ -103,12 +103,9 @@ static int heaps_finish(void *state, struct sonde_report *report)
 	}
 	qsort_r(ids, count, sizeof *ids, compare, pass);
 	const struct sonde_column *shown = sonde_heap_columns(pass, report, columns, COLUMNS);
-	struct sonde_section *section = shown ? sonde_report_table(report, "heaps", TITLE, shown, COLUMNS) : NULL;
-	if (section)
-		notes_add(pass, mappings, report, section);
-	else
-		rc = sonde_error(ENOMEM, "out of memory for the heaps");
-	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
+	struct sonde_section *section = sonde_report_table(report, "heaps", TITLE, shown, COLUMNS);
+	notes_add(pass, mappings, report, section);
+	for (size_t i = 0; i < count && i < limit; i++)
 		row_add(pass, ids[i], report, section);
 	if (rc == 0)
 		section->table.omitted = count > limit ? count - limit : 0;

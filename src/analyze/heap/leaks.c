@@ -241,13 +241,11 @@ static int finish(void *state, struct sonde_report *report)
 	}
 	const struct sonde_column *as_known = sonde_heap_columns(pass, report, columns, COLUMNS);
 	struct sonde_section *section =
-	    as_known ? sonde_report_table(report, "leaks", title, shown ? as_known : NULL, shown ? COLUMNS : 0) : NULL;
-	if (!section)
-		rc = sonde_error(ENOMEM, "out of memory for leaks");
-	else if (!shown && !nobody_requested(pass->session))
+	    sonde_report_table(report, "leaks", title, shown ? as_known : NULL, shown ? COLUMNS : 0);
+	if (!shown && !nobody_requested(pass->session))
 		sonde_report_note(report, section, 0, "no leaks found%s",
 				  sonde_heap_pass_mean_b(pass) ? " among the sampled blocks" : "");
-	for (size_t i = 0; rc == 0 && i < leaks.count; i++) {
+	for (size_t i = 0; i < leaks.count; i++) {
 		if (!requested && !is_leak(&leaks.rows[i]))
 			continue;
 		if (section->table.row_count < limit)
@@ -255,12 +253,12 @@ static int finish(void *state, struct sonde_report *report)
 		else
 			section->table.omitted++;
 	}
-	if (rc == 0 && (shown || requested))
+	if (shown || requested)
 		notes_add(pass, &leaks, report, section);
-	else if (rc == 0)
+	else
 		note_details(pass, report, section);
 	sonde_leak_rows_free(&leaks);
-	return rc;
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_leaks = {

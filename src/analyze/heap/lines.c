@@ -99,9 +99,8 @@ static int lines_finish(void *state, struct sonde_report *report)
 	if (rc)
 		return rc < 0 ? rc : 0;
 	const struct sonde_column *shown = sonde_heap_columns(pass, report, columns, COLUMNS);
-	struct sonde_section *section = shown ? sonde_report_table(report, "heap-lines", title, shown, COLUMNS) : NULL;
-	rc = section ? sonde_heap_places_make(&places, pass, 1, SONDE_HEAP_BY_PEAK)
-		     : sonde_error(ENOMEM, "out of memory for lines");
+	struct sonde_section *section = sonde_report_table(report, "heap-lines", title, shown, COLUMNS);
+	rc = sonde_heap_places_make(&places, pass, 1, SONDE_HEAP_BY_PEAK);
 	if (rc < 0)
 		return rc;
 	sonde_heap_pass_notes(pass, report, section);

@@ -106,10 +106,9 @@ static int is_estimate(const struct sonde_column *column)
 const struct sonde_column *sonde_heap_columns(const struct sonde_heap_pass *pass, struct sonde_report *report,
 					      const struct sonde_column *columns, size_t count)
 {
-	struct sonde_column *out = sonde_arena_alloc(&report->arena, count * sizeof *out);
+	struct sonde_column *out = sonde_report_columns(report, columns, count);
 	int kinds = has_kinds(pass), sampled = sonde_heap_pass_mean_b(pass) != 0;
-	for (size_t i = 0; out && i < count; i++) {
-		out[i] = columns[i];
+	for (size_t i = 0; i < count; i++) {
 		if (!strcmp(columns[i].key, "heap"))
 			out[i].detail = kinds ? 0 : 9;
 		if (sampled && is_estimate(&columns[i]))

@@ -44,7 +44,7 @@ void sonde_heap_pass_notes(const struct sonde_heap_pass *pass, struct sonde_repo
 /* True if both heaps are of one kind, or pools of one name, and may be added up. */
 int sonde_heap_alike(const struct sonde_heap *a, const struct sonde_heap *b);
 /* A copy of a table's columns, allocated in the report: marks estimates if blocks were sampled, and shows "heap" if
- * there are several kinds. NULL if out of memory. */
+ * there are several kinds. */
 const struct sonde_column *sonde_heap_columns(const struct sonde_heap_pass *pass, struct sonde_report *report,
 					      const struct sonde_column *columns, size_t count);
 /* "malloc", "mappings", or a pool's name. Static, or owned by the session. */

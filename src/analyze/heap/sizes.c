@@ -110,22 +110,18 @@ static void kinds_add(const struct sonde_heap_pass *pass, int lives, struct sond
 			rows_add(pass, sonde_session_heap(pass->session, id), lives, report, section);
 }
 
-static int section_add(const struct sonde_heap_pass *pass, int lives, struct sonde_report *report)
+static void section_add(const struct sonde_heap_pass *pass, int lives, struct sonde_report *report)
 {
 	const struct sonde_column *columns =
 	    sonde_heap_columns(pass, report, lives ? life_columns : size_columns, COLUMNS);
 	struct sonde_section *section =
-	    !columns ? NULL
-	    : lives  ? sonde_report_table(report, "lifetimes", "Lifetimes of blocks", columns, COLUMNS)
-		     : sonde_report_table(report, "sizes", "Sizes of blocks", columns, COLUMNS);
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for a histogram");
+	    lives ? sonde_report_table(report, "lifetimes", "Lifetimes of blocks", columns, COLUMNS)
+		  : sonde_report_table(report, "sizes", "Sizes of blocks", columns, COLUMNS);
 	if (lives)
 		sonde_report_note(report, section, 0, "freed blocks; those still live have no lifetime yet");
 	else
 		sonde_heap_pass_notes(pass, report, section);
 	kinds_add(pass, lives, report, section);
-	return 0;
 }
 
 static int sizes_finish(void *state, struct sonde_report *report)
@@ -134,8 +130,10 @@ static int sizes_finish(void *state, struct sonde_report *report)
 	int rc = sonde_heap_pass_read(pass, report, "sizes", "Sizes of blocks");
 	if (rc)
 		return rc < 0 ? rc : 0;
-	rc = section_add(pass, 0, report);
-	return rc < 0 ? rc : section_add(pass, 1, report);
+	section_add(pass, 0, report);
+	if (rc >= 0)
+		section_add(pass, 1, report);
+	return rc;
 }
 
 const struct sonde_pass sonde_pass_sizes = {

@@ -96,11 +96,9 @@ static int temporary_finish(void *state, struct sonde_report *report)
 	if (whole.sampled && !whole.begins)
 		return sonde_pass_nothing(&pass->options, report, "temporary", title, SAMPLED);
 	const struct sonde_column *shown = whole.sampled ? columns : sonde_heap_columns(pass, report, columns, COLUMNS);
-	struct sonde_section *section = shown ? sonde_report_table(report, "temporary", title, shown, COLUMNS) : NULL;
+	struct sonde_section *section = sonde_report_table(report, "temporary", title, shown, COLUMNS);
 	const char *temporary = sonde_count_text(report, (double)whole.temporary);
 	const char *begins = sonde_count_text(report, (double)whole.begins);
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for temporary allocations");
 	sonde_report_note(report, section, 0,
 			  "%s of %s allocations (%.1f %%) were freed before the next one in their heap", temporary,
 			  begins, 100 * sonde_stats_share((double)whole.temporary, (double)whole.begins));

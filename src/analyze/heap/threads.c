@@ -104,13 +104,10 @@ static int threads_finish(void *state, struct sonde_report *report)
 	if (rc)
 		return rc < 0 ? rc : 0;
 	const struct sonde_column *shown = sonde_heap_columns(pass, report, columns, COLUMNS);
-	struct sonde_section *section =
-	    shown ? sonde_report_table(report, "heap-threads", title, shown, COLUMNS) : NULL;
+	struct sonde_section *section = sonde_report_table(report, "heap-threads", title, shown, COLUMNS);
 	struct row *rows = calloc(sonde_session_heap_site_count(pass->session) + 1, sizeof *rows);
-	if (!section || !rows) {
-		free(rows);
+	if (!rows)
 		return sonde_error(ENOMEM, "out of memory for threads");
-	}
 	size_t count = rows_take(pass, rows);
 	sonde_report_note(report, section, 0,
 			  "blocks allocated by a thread, freed by any; shares are of the process's peak");

@@ -110,13 +110,12 @@ static int draw(const struct sonde_heap_pass *pass, uint32_t heap, size_t used, 
 	const char *name = sonde_heap_text(pass, report, heap);
 	const char *title = name ? sonde_report_text(report, "The heap over time: %s", name) : NULL;
 	const struct sonde_column *shown = sonde_heap_columns(pass, report, columns, COLUMNS);
-	struct sonde_section *section = shown ? sonde_report_table(report, "timeline", title, shown, COLUMNS) : NULL;
+	struct sonde_section *section = sonde_report_table(report, "timeline", title, shown, COLUMNS);
 	int is_given = pass->options.requested && pass->options.limit; /* in a whole report the limit applies to rows */
 	size_t count = is_given ? pass->options.limit : DEFAULT_ROWS;
 	drawing.count = count < ROWS_MAX ? count : ROWS_MAX;
 	drawing.rows = calloc(drawing.count, sizeof *drawing.rows);
-	if (!section || !drawing.rows) {
-		free(drawing.rows);
+	if (!drawing.rows) {
 		return sonde_error(ENOMEM, "out of memory for a timeline");
 	}
 	int rc = sonde_session_heap_timeline(pass->session, heap, &drawing.range, drawing.rows, drawing.count);

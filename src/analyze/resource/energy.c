@@ -375,7 +375,7 @@ static void remainder_add(const struct energy *energy, const struct sonde_energy
 	row[PROCESS] = sonde_cell_label("idle", SONDE_ENERGY_ROW_IDLE);
 }
 
-static int processes_add(const struct energy *energy, struct sonde_report *report)
+static void processes_add(const struct energy *energy, struct sonde_report *report)
 {
 	const struct sonde_energy_sums *sums = &energy->sums;
 	size_t limit = energy->options.limit ? energy->options.limit : DEFAULT_ROWS, shown = 0, too_short = 0, more = 0;
@@ -383,10 +383,8 @@ static int processes_add(const struct energy *energy, struct sonde_report *repor
 	const struct sonde_column *columns =
 	    sonde_energy_columns(&energy->sums, report, process_columns, PROCESS_COLUMNS);
 	struct sonde_section *section =
-	    columns ? sonde_report_table(report, "energy_processes", "Energy by process", columns, PROCESS_COLUMNS)
-		    : NULL;
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for energy by process");
-	for (size_t i = 0; rc == 0 && i < sums->share_count; i++) {
+	    sonde_report_table(report, "energy_processes", "Energy by process", columns, PROCESS_COLUMNS);
+	for (size_t i = 0; i < sums->share_count; i++) {
 		const struct sonde_energy_share *share = &sums->shares[i];
 		if (!share->too_short && shown < limit) {
 			share_add(energy, share, report, section);
@@ -399,10 +397,7 @@ static int processes_add(const struct energy *energy, struct sonde_report *repor
 		for (size_t c = 0; c < SONDE_ENERGY_CASES; c++)
 			left.uj[c] += share->uj[c];
 	}
-	if (rc == 0)
-		remainder_add(energy, &left, report, section);
-	if (rc)
-		return rc;
+	remainder_add(energy, &left, report, section);
 	section->table.omitted = more;
 	if (too_short)
 		sonde_report_note(
@@ -412,12 +407,11 @@ static int processes_add(const struct energy *energy, struct sonde_report *repor
 	note_idle(energy, report, section);
 	if (!sums->has_clock) {
 		sonde_report_note(report, section, 1, "no shares of processes: system CPU time was not recorded");
-		return 0;
+		return;
 	}
 	sonde_report_note(report, section, 0,
 			  "each second's energy above idle is split by CPU time; caches, memory and wide "
 			  "vectors are ignored");
-	return 0;
 }
 
 /* --- the pass ---------------------------------------------------------------------------------------------------- */
@@ -467,12 +461,11 @@ static int energy_finish(void *state, struct sonde_report *report)
 		return 0;
 	}
 	const struct sonde_column *columns = sonde_energy_columns(&energy->sums, report, meter_columns, COLUMNS);
-	struct sonde_section *section = columns ? sonde_report_table(report, "energy", TITLE, columns, COLUMNS) : NULL;
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for energy");
+	struct sonde_section *section = sonde_report_table(report, "energy", TITLE, columns, COLUMNS);
 	meters_add(energy, report, section);
 	notes_add(energy, report, section);
-	return processes_add(energy, report);
+	processes_add(energy, report);
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_energy = {

@@ -89,8 +89,8 @@ static int table_fill(const struct energy_functions *functions, struct sonde_fun
 	size_t id_count = 0, too_short = 0;
 	uint32_t *ids = malloc((count + 1) * sizeof *ids);
 	const struct sonde_column *own = sonde_energy_columns(&functions->rates.sums, report, columns, COLUMNS);
-	struct sonde_section *section = own ? sonde_report_table(report, ID, TITLE, own, COLUMNS) : NULL;
-	int rc = ids && section ? 0 : sonde_error(ENOMEM, "out of memory for energy by function");
+	struct sonde_section *section = sonde_report_table(report, ID, TITLE, own, COLUMNS);
+	int rc = ids ? 0 : sonde_error(ENOMEM, "out of memory for energy by function");
 	for (uint32_t id = 0; ids && id < count; id++) {
 		if (rows[id].self.ns >= SONDE_ENERGY_LEAST_CPU_NS)
 			ids[id_count++] = id;

@@ -64,10 +64,9 @@ int sonde_energy_rates_finish(struct sonde_energy_rates *rates, const struct son
 const struct sonde_column *sonde_energy_columns(const struct sonde_energy_sums *sums, struct sonde_report *report,
 						const struct sonde_column *columns, size_t count)
 {
-	struct sonde_column *own = sonde_arena_alloc(&report->arena, count * sizeof *own);
-	if (!own || !sums->fit.name)
-		return own ? columns : NULL;
-	memcpy(own, columns, count * sizeof *own);
+	if (!sums->fit.name)
+		return columns;
+	struct sonde_column *own = sonde_report_columns(report, columns, count);
 	for (size_t i = 0; i < count; i++)
 		if (own[i].unit == SONDE_UNIT_NUMBER || own[i].unit == SONDE_UNIT_RATIO ||
 		    own[i].unit == SONDE_UNIT_JOULES || own[i].unit == SONDE_UNIT_GRAMS)

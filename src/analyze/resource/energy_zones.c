@@ -271,8 +271,8 @@ static int section_add(const struct energy_zones *zones, struct sonde_report *re
 	size_t sites = sonde_session_site_count(zones->session) + 1;
 	uint32_t *ids = malloc(sites * sizeof *ids);
 	const struct sonde_column *own = sonde_energy_columns(&zones->rates.sums, report, columns, COLUMNS);
-	struct sonde_section *section = own ? sonde_report_table(report, ID, TITLE, own, COLUMNS) : NULL;
-	int rc = ids && section ? 0 : sonde_error(ENOMEM, "out of memory for energy by zone");
+	struct sonde_section *section = sonde_report_table(report, ID, TITLE, own, COLUMNS);
+	int rc = ids ? 0 : sonde_error(ENOMEM, "out of memory for energy by zone");
 	for (uint32_t id = 0; ids && id < sites; id++) {
 		if (zones->zones[id].total_ns >= SONDE_ENERGY_LEAST_CPU_NS)
 			ids[count++] = id;

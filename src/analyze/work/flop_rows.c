@@ -238,10 +238,7 @@ static const struct sonde_column *columns_of(struct sonde_report *report, const 
 	static const int by_bytes[] = {BYTES, BYTES_RATE, INTENSITY};
 	if (!(by_program->bytes > 0))
 		return columns;
-	struct sonde_column *out = sonde_arena_alloc(&report->arena, sizeof columns);
-	if (!out)
-		return NULL;
-	memcpy(out, columns, sizeof columns);
+	struct sonde_column *out = sonde_report_columns(report, columns, COLUMNS);
 	for (size_t i = 0; i < sizeof by_bytes / sizeof *by_bytes; i++)
 		out[by_bytes[i]].basis = by_library->bytes > 0 ? SONDE_BASIS_MODELLED : SONDE_BASIS_MEASURED;
 	return out;
@@ -253,9 +250,8 @@ int sonde_flop_section_add(const struct sonde_flop *flop, struct sonde_report *r
 	struct sonde_flop_zone by_library = sum_of(flop, 1), by_program = sum_of(flop, 0);
 	uint32_t *ids = malloc(flop->sites * sizeof *ids);
 	const struct sonde_column *shown = columns_of(report, &by_library, &by_program);
-	struct sonde_section *section =
-	    ids && shown ? sonde_report_table(report, SONDE_FLOP_ID, SONDE_FLOP_TITLE, shown, COLUMNS) : NULL;
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for FLOP");
+	struct sonde_section *section = sonde_report_table(report, SONDE_FLOP_ID, SONDE_FLOP_TITLE, shown, COLUMNS);
+	int rc = ids ? 0 : sonde_error(ENOMEM, "out of memory for FLOP");
 	for (uint32_t id = 0; ids && id < flop->sites; id++)
 		if (flop->zones[id].calls || flop->zones[id].reports)
 			ids[count++] = id;
