@@ -8,17 +8,10 @@
 #include "util/array.h"
 #include "util/error.h"
 
-int sonde_marks_new(void **state, struct sonde_session *session, const struct sonde_pass_options *options,
-		    uint32_t types)
+void sonde_marks_init(struct sonde_annotations *marks, struct sonde_session *session,
+		      const struct sonde_pass_options *options, uint32_t types)
 {
-	struct sonde_annotations *marks = calloc(1, sizeof *marks);
-	if (!marks)
-		return sonde_error(ENOMEM, "out of memory for events");
-	marks->session = session;
-	marks->options = *options;
-	marks->types = types;
-	*state = marks;
-	return 0;
+	*marks = (struct sonde_annotations){.session = session, .options = *options, .types = types};
 }
 
 void sonde_marks_end(void *state)
@@ -26,7 +19,6 @@ void sonde_marks_end(void *state)
 	struct sonde_annotations *marks = state;
 	if (marks)
 		free(marks->marks);
-	free(marks);
 }
 
 static int capacity(struct sonde_annotations *marks, size_t more)
@@ -128,9 +120,8 @@ int sonde_pass_nothing(const struct sonde_pass_options *options, struct sonde_re
 	if (!options->requested)
 		return 0;
 	struct sonde_section *section = sonde_report_table(report, id, title, NULL, 0);
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for the section %s", id);
-	return sonde_report_note(report, section, 1, "%s", why);
+	sonde_report_note(report, section, 1, "%s", why);
+	return 0;
 }
 
 const char *sonde_pass_missing(const struct sonde_session *session, uint32_t kinds, struct sonde_report *report)
@@ -145,11 +136,11 @@ const char *sonde_pass_missing(const struct sonde_session *session, uint32_t kin
 int sonde_pass_note_missing(const char *missing, uint32_t kinds, struct sonde_report *report,
 			    struct sonde_section *section)
 {
-	int rc = sonde_report_note(report, section, 1, "%s", missing);
-	const char *option = rc ? NULL : sonde_recorded_option(kinds, missing);
+	sonde_report_note(report, section, 1, "%s", missing);
+	const char *option = sonde_recorded_option(kinds, missing);
 	if (option)
 		sonde_report_advise(report, section, SONDE_ACTION_RECORD, option);
-	return rc;
+	return 0;
 }
 
 const char *sonde_pass_untimed(const struct sonde_session *session)

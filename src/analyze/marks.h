@@ -26,8 +26,8 @@ struct sonde_annotations {
 	size_t count, cap;
 };
 
-int sonde_marks_new(void **state, struct sonde_session *session, const struct sonde_pass_options *options,
-		    uint32_t types);
+void sonde_marks_init(struct sonde_annotations *marks, struct sonde_session *session,
+		      const struct sonde_pass_options *options, uint32_t types);
 int sonde_marks_feed(void *state, const struct sonde_batch *batch);
 int sonde_marks_merge(void *state, void *other);
 void sonde_marks_end(void *state);

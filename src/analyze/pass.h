@@ -55,13 +55,14 @@ struct sonde_pass {
 	int standard;        /* part of a plain `sonde report` */
 	int is_shared; /* `finish` does not modify the state: passes that differ only in name, title and finish share it
 			*/
-	int (*begin)(void **state, struct sonde_session *session, const struct sonde_pass_options *options);
+	size_t state_b; /* the runner allocates the state, zeroed, and frees it after `end` */
+	int (*begin)(void *state, struct sonde_session *session, const struct sonde_pass_options *options);
 	/* Those of `types` that are needed with these options; NULL: all. */
 	uint32_t (*wants)(const void *state);
 	int (*feed)(void *state, const struct sonde_batch *batch);
 	int (*merge)(void *state, void *other);
 	int (*finish)(void *state, struct sonde_report *report); /* adds its section */
-	void (*end)(void *state);                                /* frees the state, also after an error */
+	void (*end)(void *state); /* frees what the state owns, also after an error in `begin`; NULL: nothing */
 };
 
 /* All passes, in report order (passes.def). */

@@ -161,19 +161,28 @@ static int states_begin(struct run *run, struct worker *worker)
 		if (!worker->merging != !pass->merge)
 			continue;
 		size_t owner = owner_of(run, i);
-		int rc = owner == i ? pass->begin(&worker->states[i], run->session, run->options) : 0;
+		if (owner != i) {
+			worker->states[i] = worker->states[owner];
+			continue;
+		}
+		worker->states[i] = calloc(1, pass->state_b);
+		int rc = worker->states[i] ? pass->begin(worker->states[i], run->session, run->options)
+					   : sonde_error(ENOMEM, "out of memory for section %s", pass->name);
 		if (rc < 0)
 			return rc;
-		worker->states[i] = worker->states[owner];
 	}
 	return 0;
 }
 
 static void states_end(struct run *run, struct worker *worker)
 {
-	for (size_t i = 0; worker->states && i < run->count; i++)
-		if (worker->states[i] && owner_of(run, i) == i)
+	for (size_t i = 0; worker->states && i < run->count; i++) {
+		if (!worker->states[i] || owner_of(run, i) != i)
+			continue;
+		if (run->passes[i]->end)
 			run->passes[i]->end(worker->states[i]);
+		free(worker->states[i]);
+	}
 	free(worker->states);
 }
 
@@ -214,31 +223,28 @@ static int merge_all(struct run *run)
 }
 
 /* A section without rows must not be read as "it did not happen" if the data was not recorded. */
-static int section_settle(const struct sonde_pass *pass, struct sonde_session *session, struct sonde_report *report,
-			  struct sonde_section *section)
+static void section_settle(const struct sonde_pass *pass, struct sonde_session *session, struct sonde_report *report,
+			   struct sonde_section *section)
 {
 	char why[640];
 	enum sonde_recorded state = sonde_recorded_any(session, pass->needs, why, sizeof why);
 	int is_empty = section->kind == SONDE_SECTION_TREE ? !section->tree.root || !section->tree.root->child
 							   : !section->table.row_count;
 	if (!is_empty && state == SONDE_RECORDED_NOT)
-		return 0;
+		return;
 	section->recorded = state == SONDE_RECORDED ? "yes" : state == SONDE_RECORDED_NOT ? "no" : "in part";
 	section->missing = *why ? sonde_report_text(report, "%s", why) : NULL;
-	if (*why && !section->missing)
-		return sonde_error(ENOMEM, "out of memory for a section");
 	if (!is_empty)
-		return 0;
+		return;
 	if (pass->nothing || (state == SONDE_RECORDED_NOT && !sonde_session_run(session)->incomplete))
 		section->notes = NULL;
-	int rc = state != SONDE_RECORDED_NOT && pass->nothing
-		     ? sonde_report_note(report, section, 0, "%s", pass->nothing)
-		     : 0;
-	rc = rc || !section->missing ? rc : sonde_report_note(report, section, 1, "%s", section->missing);
-	const char *option = !rc && section->missing ? sonde_recorded_option(pass->needs, section->missing) : NULL;
+	if (state != SONDE_RECORDED_NOT && pass->nothing)
+		sonde_report_note(report, section, 0, "%s", pass->nothing);
+	if (section->missing)
+		sonde_report_note(report, section, 1, "%s", section->missing);
+	const char *option = section->missing ? sonde_recorded_option(pass->needs, section->missing) : NULL;
 	if (option)
 		sonde_report_advise(report, section, SONDE_ACTION_RECORD, option);
-	return rc;
 }
 
 static int finish(const struct sonde_pass *pass, void *state, struct sonde_session *session,
@@ -246,9 +252,10 @@ static int finish(const struct sonde_pass *pass, void *state, struct sonde_sessi
 {
 	struct sonde_section *before = report->last;
 	int rc = pass->finish(state, report);
+	rc = rc ? rc : sonde_report_status(report);
 	struct sonde_section *section = before ? before->next : report->first;
 	for (; rc >= 0 && pass->needs && section; section = section->next)
-		rc = section_settle(pass, session, report, section);
+		section_settle(pass, session, report, section);
 	return rc;
 }
 
@@ -268,9 +275,9 @@ static int finish_all(struct run *run, struct sonde_report *report)
 	}
 	if (!skipped)
 		return 0;
-	return sonde_report_note(report, NULL, 1, "%llu chunk%s could not be read and %s left out: %s",
-				 (unsigned long long)skipped, sonde_plural(skipped), sonde_word(skipped, "is", "are"),
-				 why);
+	sonde_report_note(report, NULL, 1, "%llu chunk%s could not be read and %s left out: %s",
+			  (unsigned long long)skipped, sonde_plural(skipped), sonde_word(skipped, "is", "are"), why);
+	return 0;
 }
 
 static unsigned parts_of(const struct sonde_session *session)

@@ -20,9 +20,7 @@ const char *sonde_size_text(struct sonde_report *report, uint64_t size_b, double
 {
 	const char *size = scaled_text(report, (double)size_b);
 	const char *half = size_b && variance > 1 ? scaled_text(report, 1.96 * sqrt(variance)) : "";
-	if (!size || !half || !*half)
-		return half ? size : NULL;
-	return sonde_report_text(report, "%s ± %s", size, half);
+	return *half ? sonde_report_text(report, "%s ± %s", size, half) : size;
 }
 
 const char *sonde_count_text(struct sonde_report *report, double count)

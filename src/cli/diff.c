@@ -281,15 +281,14 @@ static int compare(struct request *request, const struct sonde_format *format)
 		return code ? code : -ENOMEM;
 	report->title = title_of(request, report);
 	report->path = request->file[request->baselines];
-	code = report->title ? 0 : sonde_error(ENOMEM, "out of memory for a title");
 	if (!is_bench)
 		sonde_progress_begin(
 		    "sonde: reading the recordings and looking up symbols; --no-symbols skips the lookup\n");
-	if (!code)
-		code = is_bench              ? compare_bench(request, report)
-		       : request->files == 2 ? compare_two(request, report)
-					     : compare_several(request, report);
+	code = is_bench              ? compare_bench(request, report)
+	       : request->files == 2 ? compare_two(request, report)
+				     : compare_several(request, report);
 	sonde_progress_end();
+	code = code ? code : sonde_report_status(report);
 	code = code ? code : sonde_output_report(report, format, request->output, request->force);
 	sonde_report_free(report);
 	for (int i = 0; i < 2; i++)

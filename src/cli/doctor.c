@@ -132,7 +132,7 @@ static void write_text(const struct doctor *doctor, FILE *out)
 		fprintf(out, "%s\n", summary(doctor));
 }
 
-static int fill_report(const struct doctor *doctor, struct sonde_report *report)
+static void fill_report(const struct doctor *doctor, struct sonde_report *report)
 {
 	static const struct sonde_column columns[] = {
 	    {.key = "check", .title = "check"},
@@ -144,12 +144,8 @@ static int fill_report(const struct doctor *doctor, struct sonde_report *report)
 	report->title = "sonde doctor";
 	struct sonde_section *section = sonde_report_table(report, "doctor", "What can be recorded here", columns,
 							   sizeof columns / sizeof *columns);
-	if (!section)
-		return -1;
 	for (size_t i = 0; i < doctor->count; i++) {
 		struct sonde_cell *cells = sonde_report_row(report, section);
-		if (!cells)
-			return -1;
 		const struct sonde_finding *finding = &doctor->rows[i].finding;
 		cells[0] = sonde_cell_text(doctor->rows[i].name);
 		cells[1] = sonde_cell_text(verdicts[finding->verdict].word);
@@ -157,7 +153,7 @@ static int fill_report(const struct doctor *doctor, struct sonde_report *report)
 		cells[3] = *finding->fix ? sonde_cell_text(finding->fix) : sonde_cell_absent(NULL);
 		cells[4] = doctor->rows[i].cost ? sonde_cell_text(doctor->rows[i].cost) : sonde_cell_absent(NULL);
 	}
-	return sonde_report_note(report, section, doctor->worst != SONDE_VERDICT_GREEN, "%s", summary(doctor));
+	sonde_report_note(report, section, doctor->worst != SONDE_VERDICT_GREEN, "%s", summary(doctor));
 }
 
 static int write_report(const struct doctor *doctor, const struct sonde_format *format, FILE *out)
@@ -168,9 +164,9 @@ static int write_report(const struct doctor *doctor, const struct sonde_format *
 		return code;
 	struct sonde_format_options style;
 	sonde_output_style(&style, out);
-	code = fill_report(doctor, report);
-	if (!code)
-		code = format->render(report, &style, out);
+	fill_report(doctor, report);
+	code = sonde_report_status(report);
+	code = code ? code : format->render(report, &style, out);
 	sonde_report_free(report);
 	return code;
 }

@@ -206,12 +206,10 @@ static size_t pair_spans(const struct sonde_annotations *marks, struct sonde_que
 int sonde_query_make_spans(struct sonde_session *session, struct sonde_query_made *made)
 {
 	static const struct sonde_pass_options all;
-	void *state = NULL;
-	int rc = sonde_marks_new(&state, session, &all, 1u << SONDE_EVENT_SPAN_BEGIN | 1u << SONDE_EVENT_SPAN_END);
-	if (!rc)
-		rc = feed_all(session, made, 1u << SONDE_CHUNK_EVENTS, sonde_marks_feed, state);
-	struct sonde_annotations *marks = state;
-	size_t most = rc ? 0 : marks->count;
+	struct sonde_annotations marks;
+	sonde_marks_init(&marks, session, &all, 1u << SONDE_EVENT_SPAN_BEGIN | 1u << SONDE_EVENT_SPAN_END);
+	int rc = feed_all(session, made, 1u << SONDE_CHUNK_EVENTS, sonde_marks_feed, &marks);
+	size_t most = rc ? 0 : marks.count;
 	int too_many = most > made->most_b / sizeof(struct sonde_query_span);
 	struct sonde_query_span *rows = too_many ? NULL : calloc(most + 1, sizeof *rows);
 	size_t *open = too_many ? NULL : calloc(most + 1, sizeof *open);
@@ -219,14 +217,14 @@ int sonde_query_make_spans(struct sonde_session *session, struct sonde_query_mad
 		rc = sonde_error(ENOMEM, "out of memory for %zu spans", most);
 	if (!rc) {
 		if (most)
-			qsort(marks->marks, most, sizeof *marks->marks, compare_marks);
-		made->count = pair_spans(marks, rows, open);
+			qsort(marks.marks, most, sizeof *marks.marks, compare_marks);
+		made->count = pair_spans(&marks, rows, open);
 		made->rows = rows;
 	} else {
 		free(rows);
 	}
 	free(open);
-	sonde_marks_end(state);
+	sonde_marks_end(&marks);
 	return rc;
 }
 

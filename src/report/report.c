@@ -33,13 +33,30 @@ void sonde_report_free(struct sonde_report *report)
 	free(report);
 }
 
-static struct sonde_section *section_add(struct sonde_report *report, const char *id, const char *title)
+int sonde_report_status(const struct sonde_report *report)
 {
-	struct sonde_section *section = sonde_arena_alloc(&report->arena, sizeof *section);
-	if (!section)
-		return NULL;
+	return report->is_short ? sonde_error(ENOMEM, "out of memory for a report") : 0;
+}
+
+/* From the arena; NULL when memory is out, which is remembered. */
+static void *take(struct sonde_report *report, size_t size_b)
+{
+	void *out = sonde_arena_alloc(&report->arena, size_b);
+	report->is_short |= !out;
+	return out;
+}
+
+static struct sonde_section *section_add(struct sonde_report *report, const char *id, const char *title,
+					 enum sonde_section_kind kind)
+{
+	struct sonde_section *section = take(report, sizeof *section);
+	if (!section) {
+		report->spare = (struct sonde_section){.id = id, .title = title, .kind = kind};
+		return &report->spare;
+	}
 	section->id = id;
 	section->title = title;
+	section->kind = kind;
 	if (report->last)
 		report->last->next = section;
 	else
@@ -51,10 +68,8 @@ static struct sonde_section *section_add(struct sonde_report *report, const char
 struct sonde_section *sonde_report_table(struct sonde_report *report, const char *id, const char *title,
 					 const struct sonde_column *columns, size_t column_count)
 {
-	struct sonde_section *section = section_add(report, id, title);
-	if (!section)
-		return NULL;
-	section->kind = SONDE_SECTION_TABLE;
+	struct sonde_section *section = section_add(report, id, title, SONDE_SECTION_TABLE);
+	assert(column_count <= SONDE_COLUMNS_MOST);
 	section->table.columns = columns;
 	section->table.column_count = column_count;
 	return section;
@@ -63,25 +78,32 @@ struct sonde_section *sonde_report_table(struct sonde_report *report, const char
 struct sonde_section *sonde_report_tree(struct sonde_report *report, const char *id, const char *title,
 					enum sonde_unit unit, const char *value)
 {
-	struct sonde_tree_node *root = sonde_arena_alloc(&report->arena, sizeof *root);
-	struct sonde_section *section = root ? section_add(report, id, title) : NULL;
-	if (!section)
-		return NULL;
+	struct sonde_section *section = section_add(report, id, title, SONDE_SECTION_TREE);
+	struct sonde_tree_node *root = take(report, sizeof *root);
+	if (!root)
+		root = &report->spare_root;
 	root->name = root->module = root->file = "";
-	section->kind = SONDE_SECTION_TREE;
 	section->tree.unit = unit;
 	section->tree.value = value;
 	section->tree.root = root;
 	return section;
 }
 
+struct sonde_column *sonde_report_columns(struct sonde_report *report, const struct sonde_column *columns,
+					  size_t column_count)
+{
+	struct sonde_column *copy = take(report, column_count * sizeof *copy);
+	assert(column_count <= SONDE_COLUMNS_MOST);
+	if (!copy)
+		copy = report->spare_columns;
+	memcpy(copy, columns, column_count * sizeof *copy);
+	return copy;
+}
+
 static int rows_grow(struct sonde_report *report, struct sonde_table *table)
 {
 	size_t cap = table->row_cap ? table->row_cap * 2 : FIRST_ROWS;
-	struct sonde_cell *cells;
-	if (cap > SIZE_MAX / sizeof *cells / table->column_count)
-		return -ENOMEM;
-	cells = sonde_arena_alloc(&report->arena, cap * table->column_count * sizeof *cells);
+	struct sonde_cell *cells = take(report, cap * table->column_count * sizeof *cells);
 	if (!cells)
 		return -ENOMEM;
 	if (table->row_count)
@@ -94,10 +116,8 @@ static int rows_grow(struct sonde_report *report, struct sonde_table *table)
 struct sonde_cell *sonde_report_row(struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_table *table = &section->table;
-	if (table->column_count == 0)
-		return NULL;
 	if (table->row_count == table->row_cap && rows_grow(report, table) < 0)
-		return NULL;
+		return report->spare_row;
 	return table->cells + table->row_count++ * table->column_count;
 }
 
@@ -131,53 +151,69 @@ uint64_t sonde_report_cell_uint(const struct sonde_section *section, size_t row,
 	return cell->kind == SONDE_CELL_INT ? cell->integer : 0;
 }
 
-static char *arena_vprintf(struct sonde_arena *arena, const char *format, va_list arguments)
+static const char *text_of(struct sonde_report *report, const char *format, va_list arguments)
 {
 	va_list again;
 	va_copy(again, arguments);
 	int len = vsnprintf(NULL, 0, format, again);
 	va_end(again);
-	char *text = len < 0 ? NULL : sonde_arena_alloc(arena, (size_t)len + 1);
-	if (text)
-		vsnprintf(text, (size_t)len + 1, format, arguments);
+	char *text = take(report, len < 0 ? SIZE_MAX : (size_t)len + 1);
+	if (!text)
+		return "";
+	vsnprintf(text, (size_t)len + 1, format, arguments);
 	return text;
 }
 
-int sonde_report_fact(struct sonde_report *report, const char *key, struct sonde_cell cell)
+const char *sonde_report_text(struct sonde_report *report, const char *format, ...)
 {
-	struct sonde_fact *fact = sonde_arena_alloc(&report->arena, sizeof *fact);
+	va_list arguments;
+	va_start(arguments, format);
+	const char *text = text_of(report, format, arguments);
+	va_end(arguments);
+	return text;
+}
+
+void sonde_report_fact(struct sonde_report *report, const char *key, struct sonde_cell cell)
+{
+	struct sonde_fact *fact = take(report, sizeof *fact);
 	struct sonde_fact **at = &report->facts;
 	if (!fact)
-		return sonde_error(ENOMEM, "out of memory for a fact of the report");
+		return;
 	*fact = (struct sonde_fact){.key = key, .cell = cell};
 	while (*at)
 		at = &(*at)->next;
 	*at = fact;
-	return 0;
 }
 
-int sonde_report_note(struct sonde_report *report, struct sonde_section *section, int warning, const char *format, ...)
+void sonde_report_note(struct sonde_report *report, struct sonde_section *section, int warning, const char *format, ...)
 {
-	struct sonde_note *note = sonde_arena_alloc(&report->arena, sizeof *note);
-	va_list arguments;
-	va_start(arguments, format);
-	char *text = note ? arena_vprintf(&report->arena, format, arguments) : NULL;
-	va_end(arguments);
-	if (!text)
-		return sonde_error(ENOMEM, "out of memory for a note of the report");
-	note->text = text;
-	note->warning = warning;
+	struct sonde_note *note = take(report, sizeof *note);
 	struct sonde_note **at = section ? &section->notes : &report->notes;
+	va_list arguments;
+	if (!note)
+		return;
+	va_start(arguments, format);
+	note->text = text_of(report, format, arguments);
+	va_end(arguments);
+	note->warning = warning;
 	while (*at)
 		at = &(*at)->next;
 	*at = note;
-	return 0;
+}
+
+void sonde_report_note_of(struct sonde_report *report, int warning, struct sonde_buf *text)
+{
+	report->is_short |= sonde_buf_error(text) != 0;
+	sonde_report_note(report, NULL, warning, "%.*s", (int)text->len_b, (const char *)text->data);
+	sonde_buf_fini(text);
 }
 
 void sonde_report_advise(struct sonde_report *report, struct sonde_section *section, enum sonde_action_kind kind,
 			 const char *text)
 {
 	struct sonde_note *note = section ? section->notes : report->notes;
+	if (report->is_short)
+		return;
 	while (note && note->next)
 		note = note->next;
 	assert(note && strstr(note->text, text));
@@ -193,15 +229,13 @@ const char *sonde_action_name(enum sonde_action_kind kind)
 	return names[kind];
 }
 
-int sonde_report_note_first(struct sonde_report *report, const char *text)
+void sonde_report_note_first(struct sonde_report *report, const char *text)
 {
 	struct sonde_note *others = report->notes;
 	report->notes = NULL;
-	int code =
-	    text ? sonde_report_note(report, NULL, 1, "%s", text) : sonde_error(ENOMEM, "out of memory for a note");
+	sonde_report_note(report, NULL, 1, "%s", text);
 	if (report->notes)
 		report->notes->next = others;
 	else
 		report->notes = others;
-	return code;
 }

@@ -3,6 +3,9 @@
  * A report is a list of sections in reading order. A section is a table or a tree (more kinds come with their first
  * user), with notes: sentences that belong to its figures (denominators, what was lost). Passes build it, formats
  * render it; neither knows the other. Everything lives in the report's arena. Texts are raw: formats escape.
+ *
+ * When memory is out, building goes on with parts that no format will see: sections, rows and texts are never NULL.
+ * sonde_report_status() says in the end whether the report is complete.
  */
 #ifndef SONDE_REPORT_REPORT_H
 #define SONDE_REPORT_REPORT_H
@@ -11,6 +14,7 @@
 #include <stdint.h>
 
 #include "util/arena.h"
+#include "util/buf.h"
 
 /* The unit of a stored value. Formats scale for people, but never in JSON or CSV. */
 enum sonde_unit {
@@ -31,6 +35,8 @@ enum sonde_unit {
 
 /* How a figure was obtained; every output format shows it. */
 enum sonde_basis { SONDE_BASIS_MEASURED = 0, SONDE_BASIS_ESTIMATED, SONDE_BASIS_MODELLED };
+
+enum { SONDE_COLUMNS_MOST = 64 };
 
 struct sonde_column {
 	const char *key;   /* stable: JSON and CSV: "self_ns" */
@@ -129,27 +135,41 @@ struct sonde_fact {
 
 struct sonde_report {
 	struct sonde_arena arena;
+	int is_short;             /* something could not be added */
 	const char *title;        /* the command that was recorded */
 	const char *path;         /* of the recording */
 	uint64_t duration_ns;     /* of the recording; 0 = not known */
 	struct sonde_note *notes; /* about the whole run: what was recorded, lost or not measured, and the overhead */
 	struct sonde_fact *facts; /* top-level keys of the JSON document; formats for people have them in notes */
 	struct sonde_section *first, *last;
+	/* Given out when memory is out. */
+	struct sonde_section spare;
+	struct sonde_tree_node spare_root;
+	struct sonde_cell spare_row[SONDE_COLUMNS_MOST];
+	struct sonde_column spare_columns[SONDE_COLUMNS_MOST];
 };
 
 int sonde_report_new(struct sonde_report **out);
 void sonde_report_free(struct sonde_report *report);
 
-/* printf into the arena; NULL when out of memory. */
-#define sonde_report_text(report, ...) sonde_arena_printf(&(report)->arena, __VA_ARGS__)
+/* 0, or -ENOMEM with a message if anything could not be added. */
+int sonde_report_status(const struct sonde_report *report);
 
-/* Appends; `id` and `title` are static or from the arena. NULL when out of memory. */
+/* printf into the arena. */
+const char *sonde_report_text(struct sonde_report *report, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Appends; `id` and `title` are static or from the arena. At most SONDE_COLUMNS_MOST columns. */
 struct sonde_section *sonde_report_table(struct sonde_report *report, const char *id, const char *title,
 					 const struct sonde_column *columns, size_t column_count);
 struct sonde_section *sonde_report_tree(struct sonde_report *report, const char *id, const char *title,
 					enum sonde_unit unit, const char *value);
 
-/* A zeroed (absent) row of the section's table to fill in; NULL when out of memory. */
+/* A copy of a table's columns to change, for the whole table. */
+struct sonde_column *sonde_report_columns(struct sonde_report *report, const struct sonde_column *columns,
+					  size_t column_count);
+
+/* A zeroed (absent) row of the section's table to fill in. */
 struct sonde_cell *sonde_report_row(struct sonde_report *report, struct sonde_section *section);
 
 /* The first section with that id, if it is a table; else NULL, also if `report` is NULL. */
@@ -164,19 +184,21 @@ const char *sonde_report_cell_text(const struct sonde_section *section, size_t r
 uint64_t sonde_report_cell_uint(const struct sonde_section *section, size_t row, const char *key);
 
 /* Notes keep their order. `section` NULL: of the whole report. */
-int sonde_report_note(struct sonde_report *report, struct sonde_section *section, int warning, const char *format, ...)
+void sonde_report_note(struct sonde_report *report, struct sonde_section *section, int warning, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* A note of the whole report with the buffer's text; frees the buffer. */
+void sonde_report_note_of(struct sonde_report *report, int warning, struct sonde_buf *text);
 /* Sets the action of the last note of the section, or of the report if NULL. `text` is a part of that note's text,
  * static or from the arena. */
 void sonde_report_advise(struct sonde_report *report, struct sonde_section *section, enum sonde_action_kind kind,
 			 const char *text);
 /* The name in JSON: "record". */
 const char *sonde_action_name(enum sonde_action_kind kind);
-/* A warning about the whole report, placed before all other notes. `text` NULL: out of memory. */
-int sonde_report_note_first(struct sonde_report *report, const char *text);
+/* A warning about the whole report, placed before all other notes. */
+void sonde_report_note_first(struct sonde_report *report, const char *text);
 
-/* Facts keep their order. `key` is static. 0 or -ENOMEM with a message. */
-int sonde_report_fact(struct sonde_report *report, const char *key, struct sonde_cell cell);
+/* Facts keep their order. `key` is static. */
+void sonde_report_fact(struct sonde_report *report, const char *key, struct sonde_cell cell);
 
 static inline struct sonde_cell sonde_cell_text(const char *text)
 {

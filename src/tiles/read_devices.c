@@ -286,16 +286,15 @@ static int take_memory(void *context, const struct sonde_batch *batch)
 static int read_memory(struct sonde_tiles *tiles)
 {
 	static const struct sonde_pass_options all;
-	void *state;
-	int rc = sonde_device_times_begin(&state, tiles->session, &all);
+	struct sonde_device_times times = {0};
+	int rc = sonde_device_times_begin(&times, tiles->session, &all);
 	if (rc)
 		return rc;
-	struct sonde_device_times *times = state;
-	times->kinds = 1u << SONDE_ACTIVITY_ALLOC | 1u << SONDE_ACTIVITY_FREE | 1u << SONDE_ACTIVITY_POOL;
-	rc = sonde_tiles_walk(tiles, 1u << SONDE_CHUNK_ACTIVITIES, take_memory, times);
-	sonde_device_times_sort(times);
-	rc = rc ? rc : add_memory(tiles, times);
-	sonde_device_times_end(state);
+	times.kinds = 1u << SONDE_ACTIVITY_ALLOC | 1u << SONDE_ACTIVITY_FREE | 1u << SONDE_ACTIVITY_POOL;
+	rc = sonde_tiles_walk(tiles, 1u << SONDE_CHUNK_ACTIVITIES, take_memory, &times);
+	sonde_device_times_sort(&times);
+	rc = rc ? rc : add_memory(tiles, &times);
+	sonde_device_times_end(&times);
 	return rc;
 }
 

@@ -3,7 +3,6 @@
 #include "tracks/tracks.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "session/intervals.h"
 #include "session/weigh.h"

@@ -1,7 +1,6 @@
 /* read_waits.c: blocking calls as slices. A thread is in one call at a time, unless a signal handler makes one within
  * another: that needs a further lane. Holding a lock is not a wait of its thread. A wait found by polling from outside
  * is marked as sampled: its length is the time that the polls represent, and was not measured. */
-#include <errno.h>
 #include <stdio.h>
 
 #include "format/wait.h"

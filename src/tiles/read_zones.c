@@ -5,11 +5,9 @@
  * one slice per lane, its last. If the recording grows, only new chunks are read (extend.c).
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "fold/nodes.h"
 #include "tiles/tiles_state.h"
-#include "util/error.h"
 
 _Static_assert((int)SONDE_TILE_DEPTHS == (int)SONDE_NODE_DEPTHS, "a lane for each depth that has nodes");
 

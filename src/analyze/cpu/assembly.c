@@ -150,8 +150,6 @@ static int row_add(const struct fold *fold, const struct sonde_samples *samples,
 {
 	struct sonde_cell *row = sonde_report_row(fold->report, section);
 	const struct sonde_location *location = place->location;
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[ADDRESS] = sonde_cell_int(place->address);
 	row[INSTRUCTION] = place->text ? sonde_cell_text(place->text) : sonde_cell_absent("not decoded");
 	if (!location)
@@ -191,17 +189,15 @@ static int rows_add(const struct fold *fold, const struct sonde_samples *samples
 static int notes_add(const struct fold *fold, const struct sonde_samples *samples, struct sonde_section *section,
 		     const char *why_none, struct sonde_weight outside)
 {
-	int rc = sonde_samples_note_shares(samples, fold->report, section);
-	if (rc == 0 && why_none)
-		rc = sonde_report_note(fold->report, section, 1, "only sampled addresses: %s", why_none);
-	if (rc == 0 && !why_none && outside.ns)
-		rc = sonde_report_note(fold->report, section, 1,
-				       "%.3f s of the function's self time fall outside these instructions",
-				       (double)outside.ns / 1e9);
-	if (rc == 0)
-		rc =
-		    sonde_report_note(fold->report, section, 0, "a sample may point one instruction past the slow one");
-	return rc;
+	sonde_samples_note_shares(samples, fold->report, section);
+	if (why_none)
+		sonde_report_note(fold->report, section, 1, "only sampled addresses: %s", why_none);
+	if (!why_none && outside.ns)
+		sonde_report_note(fold->report, section, 1,
+				  "%.3f s of the function's self time fall outside these instructions",
+				  (double)outside.ns / 1e9);
+	sonde_report_note(fold->report, section, 0, "a sample may point one instruction past the slow one");
+	return 0;
 }
 
 static int section_build(struct fold *fold, const struct sonde_samples *samples)
@@ -216,9 +212,11 @@ static int section_build(struct fold *fold, const struct sonde_samples *samples)
 	rc = rc ? rc : fold->error;
 	if (rc)
 		return rc;
-	if (!fold->seen.count)
-		return sonde_report_note(fold->report, section, 1,
-					 "%s was always inlined: its instructions are part of its callers", name);
+	if (!fold->seen.count) {
+		sonde_report_note(fold->report, section, 1,
+				  "%s was always inlined: its instructions are part of its callers", name);
+		return 0;
+	}
 	qsort(fold->seen.rows, fold->seen.count, sizeof *fold->seen.rows, by_address);
 	rc = sonde_session_instructions(fold->session, fold->focus, fold->seen.rows[fold->seen.count - 1].address, take,
 					fold);
@@ -233,13 +231,10 @@ static int section_build(struct fold *fold, const struct sonde_samples *samples)
 	return rc ? rc : notes_add(fold, samples, section, why_none, outside);
 }
 
-static int focus_missing(const struct sonde_samples *samples, struct sonde_report *report)
+static void focus_missing(const struct sonde_samples *samples, struct sonde_report *report)
 {
 	struct sonde_section *section = sonde_report_table(report, "assembly", "Instructions", columns, COLUMNS);
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for instructions");
-	return sonde_report_note(report, section, 1, "no sampled stack contains the function %s",
-				 samples->options.focus);
+	sonde_report_note(report, section, 1, "no sampled stack contains the function %s", samples->options.focus);
 }
 
 static int assembly_finish(void *state, struct sonde_report *report)
@@ -258,7 +253,10 @@ static int assembly_finish(void *state, struct sonde_report *report)
 	free(functions);
 	if (!fold.focus && !samples->options.focus) /* measured time only, without a function */
 		return sonde_samples_none(samples, report, "assembly", "Instructions");
-	rc = fold.focus ? section_build(&fold, samples) : focus_missing(samples, report);
+	if (fold.focus)
+		rc = section_build(&fold, samples);
+	else
+		focus_missing(samples, report);
 	free(fold.seen.rows);
 	free(fold.all.rows);
 	sonde_map_fini(&fold.map);
@@ -271,6 +269,7 @@ const struct sonde_pass sonde_pass_assembly = {
     .has = sonde_has_samples,
     .title = "instructions of one function (--focus NAME)",
     .types = 1u << SONDE_CHUNK_SAMPLES,
+    .state_b = sizeof(struct sonde_samples),
     .begin = sonde_samples_begin,
     .feed = sonde_samples_feed,
     .merge = sonde_samples_merge,

@@ -96,12 +96,10 @@ static int compare(const void *left, const void *right, void *state)
 	return rows[a].ns != rows[b].ns ? (rows[a].ns < rows[b].ns ? 1 : -1) : (a > b) - (a < b);
 }
 
-static int row_add(const struct fold *fold, const char *relation, uint32_t key, const struct sonde_weight *weight,
-		   const struct sonde_weight *whole, struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct fold *fold, const char *relation, uint32_t key, const struct sonde_weight *weight,
+		    const struct sonde_weight *whole, struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	double share = fmin(sonde_stats_share((double)weight->ns, (double)whole->ns), 1);
 	row[RELATION] = sonde_cell_text(relation);
 	row[SHARE] = sonde_cell_real(share, sonde_stats_share_half(share, (double)whole->count));
@@ -109,7 +107,6 @@ static int row_add(const struct fold *fold, const char *relation, uint32_t key, 
 	row[SAMPLES] = sonde_cell_int(weight->count);
 	row[FUNCTION] = sonde_cell_text(key ? sonde_function_name(fold->session, key - 1) : "(root)");
 	row[MODULE] = sonde_cell_text(key ? sonde_function_module(fold->session, key - 1) : "");
-	return 0;
 }
 
 static int rows_add(const struct fold *fold, struct sonde_weight *rows, const struct sonde_weight *whole, size_t limit,
@@ -127,7 +124,7 @@ static int rows_add(const struct fold *fold, struct sonde_weight *rows, const st
 		const char *relation = rows == fold->callers        ? "caller"
 				       : keys[i] == fold->focus + 1 ? "self"
 								    : "callee";
-		rc = row_add(fold, relation, keys[i], &rows[keys[i]], whole, report, section);
+		row_add(fold, relation, keys[i], &rows[keys[i]], whole, report, section);
 	}
 	section->table.omitted += count > limit ? count - limit : 0;
 	free(keys);
@@ -141,10 +138,10 @@ static int section_build(struct fold *fold, const struct sonde_samples *samples,
 	size_t limit = samples->options.limit ? samples->options.limit : DEFAULT_ROWS;
 	const char *name = sonde_function_name(fold->session, fold->focus);
 	const char *title = sonde_report_text(report, "Callers and callees of %s", name);
-	struct sonde_section *section = title ? sonde_report_table(report, "callers", title, columns, COLUMNS) : NULL;
+	struct sonde_section *section = sonde_report_table(report, "callers", title, columns, COLUMNS);
 	fold->callers = calloc(fold->count + 1, sizeof *fold->callers);
 	fold->callees = calloc(fold->count + 1, sizeof *fold->callees);
-	if (!section || !fold->callers || !fold->callees)
+	if (!fold->callers || !fold->callees)
 		return sonde_error(ENOMEM, "out of memory for callers");
 	int rc = sonde_samples_walk(samples, visit_call, fold);
 	if (rc == 0)
@@ -155,23 +152,21 @@ static int section_build(struct fold *fold, const struct sonde_samples *samples,
 		rc = rows_add(fold, fold->callees, whole, limit, report, section);
 	if (rc < 0)
 		return rc;
-	rc = sonde_report_note(
+	sonde_report_note(
 	    report, section, 0, "100 %% = %.3f s, the total of %s (%.1f %% of CPU time); ± is the 95 %% interval%s",
 	    (double)whole->ns / 1e9, name, 100 * sonde_stats_share((double)whole->ns, (double)samples->all.ns),
 	    samples->options.focus ? "" : "; another function: " FOCUS);
-	if (!rc && !samples->options.focus)
+	if (!samples->options.focus)
 		sonde_report_advise(report, section, SONDE_ACTION_FUNCTION, FOCUS);
-	return rc;
+	return 0;
 }
 
-static int focus_missing(const struct sonde_samples *samples, struct sonde_report *report)
+static void focus_missing(const struct sonde_samples *samples, struct sonde_report *report)
 {
 	struct sonde_section *section = sonde_report_table(report, "callers", "Callers and callees", columns, COLUMNS);
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for callers");
-	return sonde_report_note(report, section, 1, "no sampled stack contains %s%s",
-				 samples->options.focus ? "the function " : "a function",
-				 samples->options.focus ? samples->options.focus : "");
+	sonde_report_note(report, section, 1, "no sampled stack contains %s%s",
+			  samples->options.focus ? "the function " : "a function",
+			  samples->options.focus ? samples->options.focus : "");
 }
 
 static int callers_finish(void *state, struct sonde_report *report)
@@ -189,7 +184,10 @@ static int callers_finish(void *state, struct sonde_report *report)
 	const char *name = samples->options.focus;
 	fold.focus = sonde_function_pick(samples->session, functions, fold.count, name);
 	int kernel = fold.focus == 0 && name && strcmp(name, SONDE_KERNEL_NAME) == 0 && functions[0].total.ns;
-	rc = fold.focus || kernel ? section_build(&fold, samples, functions, report) : focus_missing(samples, report);
+	if (fold.focus || kernel)
+		rc = section_build(&fold, samples, functions, report);
+	else
+		focus_missing(samples, report);
 	free(fold.path);
 	free(fold.callers);
 	free(fold.callees);
@@ -203,6 +201,7 @@ const struct sonde_pass sonde_pass_callers = {
     .has = sonde_has_samples,
     .title = "callers and callees of one function (--focus NAME)",
     .types = 1u << SONDE_CHUNK_SAMPLES,
+    .state_b = sizeof(struct sonde_samples),
     .begin = sonde_samples_begin,
     .feed = sonde_samples_feed,
     .merge = sonde_samples_merge,

@@ -230,22 +230,21 @@ int sonde_calltree_fill(struct sonde_samples *samples, const struct sonde_weight
 	return rc;
 }
 
-static int note_broken(uint64_t broken, uint64_t stacks, struct sonde_report *report, struct sonde_section *section)
+static void note_broken(uint64_t broken, uint64_t stacks, struct sonde_report *report, struct sonde_section *section)
 {
 	if (!broken)
-		return 0;
-	return sonde_report_note(report, section, 1,
-				 "%llu of %llu stack%s (%.1f %%) are incomplete: they start where unwinding stopped",
-				 (unsigned long long)broken, (unsigned long long)stacks, sonde_plural(stacks),
-				 100 * sonde_stats_share((double)broken, (double)stacks));
+		return;
+	sonde_report_note(report, section, 1,
+			  "%llu of %llu stack%s (%.1f %%) are incomplete: they start where unwinding stopped",
+			  (unsigned long long)broken, (unsigned long long)stacks, sonde_plural(stacks),
+			  100 * sonde_stats_share((double)broken, (double)stacks));
 }
 
-static int notes_add(const struct sonde_samples *samples, struct sonde_report *report, struct sonde_section *section)
+static void notes_add(const struct sonde_samples *samples, struct sonde_report *report, struct sonde_section *section)
 {
-	int rc = sonde_samples_note_shares(samples, report, section);
-	if (rc == 0)
-		rc = note_broken(sonde_samples_broken(samples), sonde_samples_stacks(samples), report, section);
-	return rc < 0 ? rc : sonde_samples_note_missing(samples, report, section);
+	sonde_samples_note_shares(samples, report, section);
+	note_broken(sonde_samples_broken(samples), sonde_samples_stacks(samples), report, section);
+	sonde_samples_note_missing(samples, report, section);
 }
 
 /* --- weights of heap and waits ------------------------------------------------------------------------------------ */
@@ -278,8 +277,8 @@ static int weights_take(struct sonde_samples *samples, struct sonde_weights *out
 }
 
 /* Notes what 100 % is, and its uncertainty. */
-static int note_heap_whole(const struct sonde_samples *samples, const struct sonde_weights *heap, const char *what,
-			   struct sonde_report *report, struct sonde_section *section)
+static void note_heap_whole(const struct sonde_samples *samples, const struct sonde_weights *heap, const char *what,
+			    struct sonde_report *report, struct sonde_section *section)
 {
 	char known[96] = "all recorded", peak[96] = "";
 	enum sonde_weigh_by by = samples->options.weigh.by;
@@ -287,8 +286,6 @@ static int note_heap_whole(const struct sonde_samples *samples, const struct son
 	const char *size = in_blocks ? "" : sonde_size_text(report, heap->weight, heap->variance);
 	const char *mean = sonde_size_text(report, heap->mean_b, 0);
 	const char *blocks = sonde_count_text(report, (double)heap->count);
-	if (!size || !mean || !blocks)
-		return sonde_error(ENOMEM, "out of memory for a note");
 	if (heap->mean_b)
 		snprintf(known, sizeof known, "%sestimated, one sample per %s ",
 			 heap->variance > 0 && !in_blocks ? "± is the 95 % interval, " : "", mean);
@@ -297,58 +294,50 @@ static int note_heap_whole(const struct sonde_samples *samples, const struct son
 	else if (by == SONDE_WEIGH_PEAK)
 		snprintf(peak, sizeof peak, "; the peak was at %.3f s",
 			 (double)(heap->peak_ns - sonde_session_run(samples->session)->start_ns) / 1e9);
-	return sonde_report_note(report, section, 0, "100 %% = %s%s%s block%s: %s, %s%s", size, in_blocks ? "" : " in ",
-				 blocks, sonde_plural(heap->count), what, known, peak);
+	sonde_report_note(report, section, 0, "100 %% = %s%s%s block%s: %s, %s%s", size, in_blocks ? "" : " in ",
+			  blocks, sonde_plural(heap->count), what, known, peak);
 }
 
-static int note_unseen(const struct sonde_weights *heap, const char *more, struct sonde_report *report,
-		       struct sonde_section *section)
+static void note_unseen(const struct sonde_weights *heap, const char *more, struct sonde_report *report,
+			struct sonde_section *section)
 {
 	const char *size = sonde_size_text(report, heap->unseen_b, 0);
 	if (!heap->unseen_b)
-		return 0;
-	int rc = sonde_report_note(
+		return;
+	sonde_report_note(
 	    report, section, 1, "%s%s live at exit may or may not be reachable%s%s%s; " WEIGH_LEFT " includes them",
 	    size ? size : "", more, *heap->unseen_why ? " (" : "", heap->unseen_why, *heap->unseen_why ? ")" : "");
-	if (!rc)
-		sonde_report_advise(report, section, SONDE_ACTION_METRIC, WEIGH_LEFT);
-	return rc;
+	sonde_report_advise(report, section, SONDE_ACTION_METRIC, WEIGH_LEFT);
 }
 
 /* Memory outside malloc is missing: Python's arenas, for example, are mappings. */
-static int note_others(const struct sonde_samples *samples, struct sonde_report *report, struct sonde_section *section)
+static void note_others(const struct sonde_samples *samples, struct sonde_report *report, struct sonde_section *section)
 {
 	const char *names[8], *text = "";
 	size_t count = sonde_weigh_heaps(samples->session, names, sizeof names / sizeof *names);
 	for (size_t i = 0; i < count && text && sonde_weigh_is_malloc(&samples->options.weigh); i++)
 		if (strcmp(names[i], SONDE_WEIGH_MALLOC) != 0)
 			text = sonde_report_text(report, "%s%s%s", text, *text ? ", " : "", names[i]);
-	if (!text)
-		return sonde_error(ENOMEM, "out of memory for a note");
 	if (!*text)
-		return 0;
-	int rc = sonde_report_note(report, section, 0, "malloc only; " HEAP_OF ": %s", text);
-	if (!rc)
-		sonde_report_advise(report, section, SONDE_ACTION_HEAP, HEAP_OF);
-	return rc;
+		return;
+	sonde_report_note(report, section, 0, "malloc only; " HEAP_OF ": %s", text);
+	sonde_report_advise(report, section, SONDE_ACTION_HEAP, HEAP_OF);
 }
 
-static int note_waits_whole(const struct sonde_weights *waits, const char *what, struct sonde_report *report,
-			    struct sonde_section *section)
+static void note_waits_whole(const struct sonde_weights *waits, const char *what, struct sonde_report *report,
+			     struct sonde_section *section)
 {
 	const char *calls = sonde_count_text(report, (double)waits->count);
-	if (!calls)
-		return sonde_error(ENOMEM, "out of memory for a note");
-	int rc = sonde_report_note(report, section, 0, "100 %% = %.3f s in %s call%s: %s (all threads)",
-				   (double)waits->weight / 1e9, calls, sonde_plural(waits->count), what);
-	if (rc || !waits->sampled)
-		return rc;
-	return sonde_report_note(report, section, 0, "%.3f s of it were sampled from outside, not measured",
-				 (double)waits->sampled / 1e9);
+	sonde_report_note(report, section, 0, "100 %% = %.3f s in %s call%s: %s (all threads)",
+			  (double)waits->weight / 1e9, calls, sonde_plural(waits->count), what);
+	if (!waits->sampled)
+		return;
+	sonde_report_note(report, section, 0, "%.3f s of it were sampled from outside, not measured",
+			  (double)waits->sampled / 1e9);
 }
 
-static int weights_notes_add(const struct sonde_samples *samples, const struct sonde_weights *weights, const char *what,
-			     struct sonde_report *report, struct sonde_section *section)
+static void weights_notes_add(const struct sonde_samples *samples, const struct sonde_weights *weights,
+			      const char *what, struct sonde_report *report, struct sonde_section *section)
 {
 	int of_heap = sonde_weigh_of(&samples->options.weigh) == SONDE_WEIGH_OF_HEAP;
 	uint64_t stacks = 0, broken = 0, bare = 0;
@@ -362,17 +351,18 @@ static int weights_notes_add(const struct sonde_samples *samples, const struct s
 		else if (!sonde_stack_is_complete(row->status))
 			broken++;
 	}
-	int rc = of_heap ? note_heap_whole(samples, weights, what, report, section)
-			 : note_waits_whole(weights, what, report, section);
-	if (rc == 0 && of_heap)
-		rc = note_others(samples, report, section);
-	if (rc == 0)
-		rc = note_broken(broken, stacks - bare, report, section);
-	if (rc == 0 && bare)
-		rc = sonde_report_note(report, section, 1, "%.1f %% have no stack and belong to no function%s",
-				       100 * sonde_stats_share((double)samples->self[0].ns, (double)samples->all.ns),
-				       of_heap ? "; sonde record --heap records stacks of pools, too" : "");
-	return rc ? rc : note_unseen(weights, " more", report, section);
+	if (of_heap)
+		note_heap_whole(samples, weights, what, report, section);
+	else
+		note_waits_whole(weights, what, report, section);
+	if (of_heap)
+		note_others(samples, report, section);
+	note_broken(broken, stacks - bare, report, section);
+	if (bare)
+		sonde_report_note(report, section, 1, "%.1f %% have no stack and belong to no function%s",
+				  100 * sonde_stats_share((double)samples->self[0].ns, (double)samples->all.ns),
+				  of_heap ? "; sonde record --heap records stacks of pools, too" : "");
+	note_unseen(weights, " more", report, section);
 }
 
 /* The kinds of data that a metric adds up. */
@@ -401,9 +391,12 @@ static int weights_none(const struct sonde_samples *samples, const struct sonde_
 		return samples->options.requested ? sonde_error(ENOMEM, "out of memory for a call tree") : 0;
 	if (missing)
 		return sonde_pass_note_missing(missing, kinds, report, section);
-	if (weights->unseen_b)
-		return note_unseen(weights, "", report, section);
-	return sonde_report_note(report, section, 0, "no %s in this %s", what, selects ? "selection" : "recording");
+	if (weights->unseen_b) {
+		note_unseen(weights, "", report, section);
+		return 0;
+	}
+	sonde_report_note(report, section, 0, "no %s in this %s", what, selects ? "selection" : "recording");
+	return 0;
 }
 
 /* --- the section ------------------------------------------------------------------------------------------------- */
@@ -419,16 +412,13 @@ static int section_make(struct sonde_samples *samples, const struct sonde_weight
 	const char *value = sonde_report_text(report, "%s", what);
 	const char *title = sonde_report_text(report, "Call tree by %s", what);
 	enum sonde_unit unit = units[sonde_weigh_rows[weigh->by].unit];
-	struct sonde_section *section =
-	    value && title ? sonde_report_tree(report, "calltree", title, unit, value) : NULL;
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for a call tree");
+	struct sonde_section *section = sonde_report_tree(report, "calltree", title, unit, value);
 	const struct sonde_weights *calls = sonde_weigh_of(weigh) == SONDE_WEIGH_OF_WAITS ? weights : NULL;
 	int rc = sonde_calltree_fill(samples, calls, report, section->tree.root);
-	if (rc == 0)
-		rc = sonde_weigh_of(weigh) == SONDE_WEIGH_OF_SAMPLES
-			 ? notes_add(samples, report, section)
-			 : weights_notes_add(samples, weights, what, report, section);
+	if (sonde_weigh_of(weigh) == SONDE_WEIGH_OF_SAMPLES)
+		notes_add(samples, report, section);
+	else
+		weights_notes_add(samples, weights, what, report, section);
 	return rc;
 }
 
@@ -460,6 +450,7 @@ const struct sonde_pass sonde_pass_calltree = {
     .has = sonde_has_stacks,
     .title = "call tree, root first",
     .types = 1u << SONDE_CHUNK_SAMPLES,
+    .state_b = sizeof(struct sonde_samples),
     .begin = sonde_samples_begin,
     .wants = calltree_wants,
     .feed = sonde_samples_feed,

@@ -78,13 +78,11 @@ static uint32_t *ids_sorted(const struct sonde_samples *samples, const struct so
 	return ids;
 }
 
-static int row_add(const struct sonde_samples *samples, const struct sonde_function_weight *weight, uint32_t id,
-		   struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct sonde_samples *samples, const struct sonde_function_weight *weight, uint32_t id,
+		    struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const struct sonde_function *function = sonde_session_function(samples->session, id);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[SELF] = sonde_samples_share(samples, weight->self.ns);
 	row[TOTAL] = sonde_samples_share(samples, weight->total.ns);
 	row[SELF_NS] = sonde_cell_int(weight->self.ns);
@@ -96,7 +94,6 @@ static int row_add(const struct sonde_samples *samples, const struct sonde_funct
 		row[FILE_NAME] = sonde_cell_text(function->file);
 	if (function && function->line)
 		row[LINE] = sonde_cell_int(function->line);
-	return 0;
 }
 
 /* Reasons for unnamed functions, which also tell how to get names. */
@@ -119,13 +116,12 @@ static enum unnamed kind_of(const struct sonde_session *session, const struct so
 	return UNNAMED_STRIPPED;
 }
 
-static int note_unnamed(const struct sonde_samples *samples, const struct sonde_function_weight *rows, size_t count,
-			struct sonde_report *report, struct sonde_section *section)
+static void note_unnamed(const struct sonde_samples *samples, const struct sonde_function_weight *rows, size_t count,
+			 struct sonde_report *report, struct sonde_section *section)
 {
 	struct {
 		uint64_t functions, self_ns;
 	} sums[UNNAMED_KINDS] = {0};
-	int rc = 0;
 	for (uint32_t id = 1; id < count; id++) {
 		const struct sonde_function *function = sonde_session_function(samples->session, id);
 		if (!function || !function->unnamed || !sonde_weight_is_any(rows[id].total))
@@ -134,23 +130,20 @@ static int note_unnamed(const struct sonde_samples *samples, const struct sonde_
 		sums[kind].functions++;
 		sums[kind].self_ns += rows[id].self.ns;
 	}
-	for (int kind = 0; kind < UNNAMED_KINDS && rc == 0; kind++)
+	for (int kind = 0; kind < UNNAMED_KINDS; kind++)
 		if (sums[kind].functions)
-			rc = sonde_report_note(
-			    report, section, 0, "%llu function%s with %.1f %% of the time %s unnamed%s",
-			    (unsigned long long)sums[kind].functions, sonde_plural(sums[kind].functions),
-			    100 * sonde_stats_share((double)sums[kind].self_ns, (double)samples->all.ns),
-			    sonde_word(sums[kind].functions, "is", "are"), advice[kind]);
-	return rc;
+			sonde_report_note(report, section, 0, "%llu function%s with %.1f %% of the time %s unnamed%s",
+					  (unsigned long long)sums[kind].functions, sonde_plural(sums[kind].functions),
+					  100 * sonde_stats_share((double)sums[kind].self_ns, (double)samples->all.ns),
+					  sonde_word(sums[kind].functions, "is", "are"), advice[kind]);
 }
 
-static int notes_add(const struct sonde_samples *samples, const struct sonde_function_weight *rows, size_t count,
-		     struct sonde_report *report, struct sonde_section *section)
+static void notes_add(const struct sonde_samples *samples, const struct sonde_function_weight *rows, size_t count,
+		      struct sonde_report *report, struct sonde_section *section)
 {
-	int rc = sonde_samples_note_shares(samples, report, section);
-	if (rc == 0)
-		rc = note_unnamed(samples, rows, count, report, section);
-	return rc < 0 ? rc : sonde_samples_note_missing(samples, report, section);
+	sonde_samples_note_shares(samples, report, section);
+	note_unnamed(samples, rows, count, report, section);
+	sonde_samples_note_missing(samples, report, section);
 }
 
 static int table_fill(const struct sonde_samples *samples, const struct sonde_function_weight *rows, size_t count,
@@ -165,13 +158,15 @@ static int table_fill(const struct sonde_samples *samples, const struct sonde_fu
 	uint32_t *ids = ids_sorted(samples, rows, count, &id_count);
 	struct sonde_section *section =
 	    sonde_report_table(report, "functions", titles[samples->options.sort], columns, COLUMNS);
-	int rc = ids && section ? 0 : sonde_error(ENOMEM, "out of memory for functions");
+	int rc = ids ? 0 : sonde_error(ENOMEM, "out of memory for functions");
 	for (size_t i = 0; rc == 0 && i < id_count && i < limit; i++)
-		rc = row_add(samples, &rows[ids[i]], ids[i], report, section);
+		row_add(samples, &rows[ids[i]], ids[i], report, section);
 	if (rc == 0 && id_count > limit)
 		section->table.omitted = id_count - limit;
 	free(ids);
-	return rc < 0 ? rc : notes_add(samples, rows, count, report, section);
+	if (rc >= 0)
+		notes_add(samples, rows, count, report, section);
+	return rc;
 }
 
 static int functions_finish(void *state, struct sonde_report *report)
@@ -198,6 +193,7 @@ const struct sonde_pass sonde_pass_functions = {
     .title = "self and total CPU time of every function",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,
+    .state_b = sizeof(struct sonde_samples),
     .begin = sonde_samples_begin,
     .feed = sonde_samples_feed,
     .merge = sonde_samples_merge,

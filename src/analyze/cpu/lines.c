@@ -106,8 +106,6 @@ static int row_add(const struct output *output, const char *file, uint32_t numbe
 		return 0;
 	}
 	struct sonde_cell *row = sonde_report_row(output->report, output->section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	if (number)
 		row[LINE] = sonde_cell_int(number);
 	else
@@ -182,9 +180,8 @@ static int section_build(struct fold *fold, const struct sonde_samples *samples,
 	const struct sonde_function *function = sonde_session_function(fold->session, fold->focus);
 	struct output output = {samples, report, NULL, function ? function->module : 0,
 				samples->options.limit ? samples->options.limit : DEFAULT_ROWS};
-	output.section = title ? sonde_report_table(report, "lines", title, columns, COLUMNS) : NULL;
-	int rc = output.section ? sonde_samples_walk(samples, visit_line, fold)
-				: sonde_error(ENOMEM, "out of memory for lines");
+	output.section = sonde_report_table(report, "lines", title, columns, COLUMNS);
+	int rc = sonde_samples_walk(samples, visit_line, fold);
 	if (rc == 0)
 		rc = fold->error;
 	if (rc == 0 && fold->count)
@@ -196,20 +193,17 @@ static int section_build(struct fold *fold, const struct sonde_samples *samples,
 		rc = file_add(&output, fold->lines + i, end - i);
 	}
 	if (rc == 0)
-		rc = sonde_samples_note_shares(samples, report, output.section);
+		sonde_samples_note_shares(samples, report, output.section);
 	if (rc == 0 && fold->count && fold->lines[fold->count - 1].line == 0)
-		rc = sonde_report_note(report, output.section, 1, "%s has no line information: %s", name,
-				       advice(samples->session, fold->focus));
+		sonde_report_note(report, output.section, 1, "%s has no line information: %s", name,
+				  advice(samples->session, fold->focus));
 	return rc;
 }
 
-static int focus_missing(const struct sonde_samples *samples, struct sonde_report *report)
+static void focus_missing(const struct sonde_samples *samples, struct sonde_report *report)
 {
 	struct sonde_section *section = sonde_report_table(report, "lines", "Source lines", columns, COLUMNS);
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for lines");
-	return sonde_report_note(report, section, 1, "no sampled stack contains the function %s",
-				 samples->options.focus);
+	sonde_report_note(report, section, 1, "no sampled stack contains the function %s", samples->options.focus);
 }
 
 static int lines_finish(void *state, struct sonde_report *report)
@@ -229,7 +223,10 @@ static int lines_finish(void *state, struct sonde_report *report)
 	free(functions);
 	if (!fold.focus && !samples->options.focus) /* measured time only, without a function */
 		return sonde_samples_none(samples, report, "lines", "Source lines");
-	rc = fold.focus ? section_build(&fold, samples, report) : focus_missing(samples, report);
+	if (fold.focus)
+		rc = section_build(&fold, samples, report);
+	else
+		focus_missing(samples, report);
 	free(fold.lines);
 	return rc;
 }
@@ -240,6 +237,7 @@ const struct sonde_pass sonde_pass_lines = {
     .has = sonde_has_samples,
     .title = "source lines of one function (--focus NAME)",
     .types = 1u << SONDE_CHUNK_SAMPLES,
+    .state_b = sizeof(struct sonde_samples),
     .begin = sonde_samples_begin,
     .feed = sonde_samples_feed,
     .merge = sonde_samples_merge,

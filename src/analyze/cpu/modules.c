@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/contents.h"
 #include "util/error.h"
@@ -60,13 +59,11 @@ static int compare(const void *left, const void *right, void *state)
 	return x_ns != y_ns ? (x_ns < y_ns ? 1 : -1) : (a > b) - (a < b);
 }
 
-static int row_add(const struct fold *fold, uint32_t id, struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct fold *fold, uint32_t id, struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const struct sonde_module *module = sonde_session_module(fold->samples->session, id);
 	const struct sonde_function_weight *weight = &fold->rows[id];
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[SELF] = sonde_samples_share(fold->samples, weight->self.ns);
 	row[TOTAL] = sonde_samples_share(fold->samples, weight->total.ns);
 	row[SELF_NS] = sonde_cell_int(weight->self.ns);
@@ -75,15 +72,13 @@ static int row_add(const struct fold *fold, uint32_t id, struct sonde_report *re
 	row[MODULE] = sonde_cell_text(module ? module->name : SONDE_KERNEL_NAME);
 	row[PATH] = sonde_cell_text(module ? module->path : "");
 	row[BUILD_ID] = sonde_cell_text(module ? module->build_id : "");
-	return 0;
 }
 
 static int table_fill(struct fold *fold, uint32_t *ids, struct sonde_report *report)
 {
 	size_t limit = fold->samples->options.limit ? fold->samples->options.limit : DEFAULT_ROWS, count = 0;
 	struct sonde_section *section = sonde_report_table(report, "modules", "Modules by self time", columns, COLUMNS);
-	int rc = section ? sonde_samples_walk(fold->samples, visit_module, fold)
-			 : sonde_error(ENOMEM, "out of memory for modules");
+	int rc = sonde_samples_walk(fold->samples, visit_module, fold);
 	if (rc == 0 && fold->samples->kernel) {
 		sonde_weight_add(&fold->rows[0].self, fold->samples->kernel[0]);
 		sonde_weight_add(&fold->rows[0].total, fold->samples->kernel[0]);
@@ -93,12 +88,13 @@ static int table_fill(struct fold *fold, uint32_t *ids, struct sonde_report *rep
 			ids[count++] = id;
 	qsort_r(ids, count, sizeof *ids, compare, fold);
 	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
-		rc = row_add(fold, ids[i], report, section);
+		row_add(fold, ids[i], report, section);
 	if (rc < 0)
 		return rc;
 	section->table.omitted = count > limit ? count - limit : 0;
-	rc = sonde_samples_note_shares(fold->samples, report, section);
-	return rc < 0 ? rc : sonde_samples_note_missing(fold->samples, report, section);
+	sonde_samples_note_shares(fold->samples, report, section);
+	sonde_samples_note_missing(fold->samples, report, section);
+	return 0;
 }
 
 static int modules_finish(void *state, struct sonde_report *report)
@@ -127,6 +123,7 @@ const struct sonde_pass sonde_pass_modules = {
     .has = sonde_has_samples,
     .title = "CPU time of every program, library and the kernel",
     .types = 1u << SONDE_CHUNK_SAMPLES,
+    .state_b = sizeof(struct sonde_samples),
     .begin = sonde_samples_begin,
     .feed = sonde_samples_feed,
     .merge = sonde_samples_merge,

@@ -67,15 +67,13 @@ static const char *status_text(const struct sonde_session *session, const struct
 	return sonde_report_text(report, "exit %d", WEXITSTATUS(process->status));
 }
 
-static int row_add(const struct sums *sums, uint32_t id, struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct sums *sums, uint32_t id, struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const struct sonde_process *process = sonde_session_process(sums->counters->session, id);
 	const struct process *sum = &sums->by_process[id];
 	uint64_t end_ns =
 	    process->end_ns ? process->end_ns : sonde_session_part_of(sums->counters->session, id)->end_ns;
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	sonde_thread_counters_cells(sums->counters, sum->sampled, &row[SHARE], &row[SAMPLED_NS], &row[SAMPLES]);
 	row[MEASURED_NS] = sonde_thread_counters_clock(sums->counters, sum->clocks_ns);
 	const char *untimed = sonde_pass_untimed(sums->counters->session);
@@ -84,7 +82,6 @@ static int row_add(const struct sums *sums, uint32_t id, struct sonde_report *re
 	row[PROCESS] = sonde_cell_text(*process->command ? process->command : process->name);
 	row[PID] = sonde_cell_int(process->pid);
 	row[STATUS] = sonde_cell_text(status_text(sums->counters->session, process, report));
-	return 0;
 }
 
 static void sum_up(struct sums *sums, size_t process_count)
@@ -101,46 +98,43 @@ static void sum_up(struct sums *sums, size_t process_count)
 }
 
 /* Notes the threads without a clock: they were still running, or their start was not seen. */
-static int note_clocks(const struct sums *sums, size_t process_count, struct sonde_report *report,
-		       struct sonde_section *section)
+static void note_clocks(const struct sums *sums, size_t process_count, struct sonde_report *report,
+			struct sonde_section *section)
 {
 	const struct sonde_pass_options *options = &sums->counters->options;
 	uint64_t measured = 0, partly = 0;
 	if (options->selection.from_ns || options->selection.to_ns)
-		return 0;
+		return;
 	for (size_t id = 1; id <= process_count; id++) {
 		measured += sums->by_process[id].clocks_ns != 0;
 		partly += sums->by_process[id].clocks_ns && sums->by_process[id].clockless;
 	}
-	int rc = measured ? sonde_report_note(report, section, 0,
-					      "measured CPU: clocks of the process's own threads, without children")
-			  : 0;
-	if (rc < 0 || !partly)
-		return rc;
-	return sonde_report_note(report, section, 1,
-				 "not all threads of %llu process%s were measured: measured CPU is a lower bound there",
-				 (unsigned long long)partly, sonde_word(partly, "", "es"));
+	if (measured)
+		sonde_report_note(report, section, 0,
+				  "measured CPU: clocks of the process's own threads, without children");
+	if (!partly)
+		return;
+	sonde_report_note(report, section, 1,
+			  "not all threads of %llu process%s were measured: measured CPU is a lower bound there",
+			  (unsigned long long)partly, sonde_word(partly, "", "es"));
 }
 
-static int table_fill(struct sums *sums, uint32_t *ids, size_t process_count, struct sonde_report *report)
+static void table_fill(struct sums *sums, uint32_t *ids, size_t process_count, struct sonde_report *report)
 {
 	const struct sonde_thread_counters *counters = sums->counters;
 	size_t limit = counters->options.limit ? counters->options.limit : DEFAULT_ROWS, count = 0;
 	struct sonde_section *section =
 	    sonde_report_table(report, "processes", "Processes by CPU time", columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for processes");
 	sum_up(sums, process_count);
 	for (uint32_t id = 1; id <= process_count; id++)
 		if (sonde_session_process(counters->session, id))
 			ids[count++] = id;
 	qsort_r(ids, count, sizeof *ids, compare, sums);
-	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
-		rc = row_add(sums, ids[i], report, section);
-	if (rc < 0)
-		return rc;
+	for (size_t i = 0; i < count && i < limit; i++)
+		row_add(sums, ids[i], report, section);
 	section->table.omitted = count > limit ? count - limit : 0;
-	rc = sonde_thread_counters_note(counters, report, section);
-	return rc < 0 ? rc : note_clocks(sums, process_count, report, section);
+	sonde_thread_counters_note(counters, report, section);
+	note_clocks(sums, process_count, report, section);
 }
 
 static int processes_finish(void *state, struct sonde_report *report)
@@ -152,8 +146,9 @@ static int processes_finish(void *state, struct sonde_report *report)
 		return 0;
 	struct sums sums = {counters, calloc(count + 1, sizeof *sums.by_process)};
 	uint32_t *ids = malloc((count + 1) * sizeof *ids);
-	int rc = sums.by_process && ids ? table_fill(&sums, ids, count, report)
-					: sonde_error(ENOMEM, "out of memory for %zu processes", count);
+	int rc = sums.by_process && ids ? 0 : sonde_error(ENOMEM, "out of memory for %zu processes", count);
+	if (!rc)
+		table_fill(&sums, ids, count, report);
 	free(sums.by_process);
 	free(ids);
 	return rc;
@@ -164,6 +159,7 @@ const struct sonde_pass sonde_pass_processes = {
     .title = "CPU time of every process",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,
+    .state_b = sizeof(struct sonde_thread_counters),
     .begin = sonde_thread_counters_begin,
     .feed = sonde_thread_counters_feed,
     .merge = sonde_thread_counters_merge,

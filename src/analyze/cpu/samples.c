@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/marks.h"
 
@@ -68,26 +67,14 @@ void sonde_samples_fini(struct sonde_samples *samples)
 	*samples = (struct sonde_samples){0};
 }
 
-int sonde_samples_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+int sonde_samples_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct sonde_samples *samples = malloc(sizeof *samples);
-	if (!samples)
-		return sonde_error(ENOMEM, "out of memory for samples");
-	int rc = sonde_samples_init(samples, session, options);
-	if (rc < 0) {
-		free(samples);
-		return rc;
-	}
-	*state = samples;
-	return 0;
+	return sonde_samples_init(state, session, options);
 }
 
 void sonde_samples_end(void *state)
 {
-	if (!state)
-		return;
 	sonde_samples_fini(state);
-	free(state);
 }
 
 static int kernel_need(struct sonde_samples *samples)
@@ -277,29 +264,33 @@ uint64_t sonde_samples_broken(const struct sonde_samples *samples)
 }
 
 /* CPU time without a single sample: there is no basis for shares. */
-static int note_unsampled(const struct sonde_samples *samples, struct sonde_report *report,
-			  struct sonde_section *section)
+static void note_unsampled(const struct sonde_samples *samples, struct sonde_report *report,
+			   struct sonde_section *section)
 {
 	const char *rate = sonde_session_info(samples->session, "option.rate_hz");
 	double hz = rate ? strtod(rate, NULL) : 0, cpu_s = (double)samples->all.ns / 1e9;
-	if (hz > 0 && hz * cpu_s < SAMPLES_FEW)
-		return sonde_report_note(
+	if (hz > 0 && hz * cpu_s < SAMPLES_FEW) {
+		sonde_report_note(
 		    report, section, 1,
 		    "no shares: at %g samples per second of CPU time none was taken in %.3f s; raise the rate with -F",
 		    hz, cpu_s);
-	return sonde_report_note(report, section, 1, "no shares: none of the samples in %.3f s of CPU time has a stack",
-				 cpu_s);
+		return;
+	}
+	sonde_report_note(report, section, 1, "no shares: none of the samples in %.3f s of CPU time has a stack",
+			  cpu_s);
 }
 
-int sonde_samples_note_shares(const struct sonde_samples *samples, struct sonde_report *report,
-			      struct sonde_section *section)
+void sonde_samples_note_shares(const struct sonde_samples *samples, struct sonde_report *report,
+			       struct sonde_section *section)
 {
 	char whole[192];
-	if (!samples->all.count && !samples->measured.ns)
-		return note_unsampled(samples, report, section);
+	if (!samples->all.count && !samples->measured.ns) {
+		note_unsampled(samples, report, section);
+		return;
+	}
 	sonde_samples_say_whole(samples->all, samples->measured.ns, whole, sizeof whole);
-	return sonde_report_note(report, section, 0, "%s; ± is the 95 %% interval (effective sample size %.0f)", whole,
-				 effective_n(samples));
+	sonde_report_note(report, section, 0, "%s; ± is the 95 %% interval (effective sample size %.0f)", whole,
+			  effective_n(samples));
 }
 
 void sonde_samples_say_whole(struct sonde_weight all, uint64_t measured_ns, char *out, size_t out_b)
@@ -313,18 +304,18 @@ void sonde_samples_say_whole(struct sonde_weight all, uint64_t measured_ns, char
 		snprintf(out + used, out_b - (size_t)used, ")");
 }
 
-int sonde_samples_note_missing(const struct sonde_samples *samples, struct sonde_report *report,
-			       struct sonde_section *section)
+void sonde_samples_note_missing(const struct sonde_samples *samples, struct sonde_report *report,
+				struct sonde_section *section)
 {
 	uint64_t missing_ns = samples->self[0].ns;
 	if (!missing_ns ||
 	    (!samples->all.count && !samples->measured.ns)) /* sonde_samples_note_shares() explains the cause */
-		return 0;
-	return sonde_report_note(report, section, 1,
-				 "unsampled: %.3f s (%.1f %% of the 100 %%), counted in no "
-				 "function",
-				 (double)missing_ns / 1e9,
-				 100 * sonde_stats_share((double)missing_ns, (double)samples->all.ns));
+		return;
+	sonde_report_note(report, section, 1,
+			  "unsampled: %.3f s (%.1f %% of the 100 %%), counted in no "
+			  "function",
+			  (double)missing_ns / 1e9,
+			  100 * sonde_stats_share((double)missing_ns, (double)samples->all.ns));
 }
 
 const struct sonde_source_row *sonde_samples_source(const struct sonde_session *session)
@@ -348,18 +339,19 @@ int sonde_samples_none(const struct sonde_samples *samples, struct sonde_report 
 		return 0;
 	const char *missing = sonde_pass_missing(samples->session, SONDE_NEEDS(CPU), report);
 	struct sonde_section *section = sonde_report_table(report, id, title, NULL, 0);
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for the section %s", id);
 	const struct sonde_run *run = sonde_session_run(samples->session);
-	if (!run->closed && !run->growing && !sonde_pass_selects(&samples->options))
-		return sonde_report_note(
+	if (!run->closed && !run->growing && !sonde_pass_selects(&samples->options)) {
+		sonde_report_note(
 		    report, section, 1,
 		    "no CPU samples: the recording ends before the first readable one (%llu of %llu bytes are damaged)",
 		    (unsigned long long)sonde_session_damaged_b(samples->session), (unsigned long long)run->file_b);
+		return 0;
+	}
 	if (missing)
 		return sonde_pass_note_missing(missing, SONDE_NEEDS(CPU), report, section);
-	return sonde_report_note(
+	sonde_report_note(
 	    report, section, 1,
 	    "no CPU samples in %s: too little CPU time, or sampling was off (short runs: record -F 10000)",
 	    sonde_pass_selects(&samples->options) ? "this selection" : "this recording");
+	return 0;
 }

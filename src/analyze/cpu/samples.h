@@ -46,7 +46,7 @@ struct sonde_samples {
 };
 
 /* `begin`, `feed`, `merge` and `end` for a pass whose state is a struct sonde_samples. */
-int sonde_samples_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options);
+int sonde_samples_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options);
 int sonde_samples_feed(void *state, const struct sonde_batch *batch);
 int sonde_samples_merge(void *state, void *other);
 void sonde_samples_end(void *state);
@@ -95,12 +95,12 @@ uint64_t sonde_samples_broken(const struct sonde_samples *samples);
 const char *sonde_samples_status_text(unsigned status);
 
 /* Adds the notes that shares of samples need: their denominator, and how the interval is computed. */
-int sonde_samples_note_shares(const struct sonde_samples *samples, struct sonde_report *report,
-			      struct sonde_section *section);
+void sonde_samples_note_shares(const struct sonde_samples *samples, struct sonde_report *report,
+			       struct sonde_section *section);
 
 /* Notes the time in `all` without a stack, if any: a part of the 100 % that belongs to no function. */
-int sonde_samples_note_missing(const struct sonde_samples *samples, struct sonde_report *report,
-			       struct sonde_section *section);
+void sonde_samples_note_missing(const struct sonde_samples *samples, struct sonde_report *report,
+				struct sonde_section *section);
 
 /* Why there are no samples: "the recording has no CPU samples", … Static text. */
 const char *sonde_samples_why_none(const struct sonde_session *session, const struct sonde_pass_options *options);

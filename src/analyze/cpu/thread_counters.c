@@ -10,19 +10,17 @@
 #include "analyze/statistics/stats.h"
 #include "util/error.h"
 
-int sonde_thread_counters_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+int sonde_thread_counters_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct sonde_thread_counters *counters = calloc(1, sizeof *counters);
+	struct sonde_thread_counters *counters = state;
 	size_t count = sonde_session_thread_count(session) + 1;
-	if (!counters || !(counters->by_thread = calloc(count, sizeof *counters->by_thread))) {
-		free(counters);
+	counters->by_thread = calloc(count, sizeof *counters->by_thread);
+	if (!counters->by_thread)
 		return sonde_error(ENOMEM, "out of memory for %zu threads", count);
-	}
 	counters->session = session;
 	counters->options = *options;
 	counters->count = count;
 	counters->period_ns = sonde_session_period_ns(session);
-	*state = counters;
 	return 0;
 }
 
@@ -64,10 +62,7 @@ int sonde_thread_counters_merge(void *state, void *other_state)
 
 void sonde_thread_counters_end(void *state)
 {
-	struct sonde_thread_counters *counters = state;
-	if (counters)
-		free(counters->by_thread);
-	free(counters);
+	free(((struct sonde_thread_counters *)state)->by_thread);
 }
 
 void sonde_thread_counters_cells(const struct sonde_thread_counters *counters, struct sonde_weight part,
@@ -92,22 +87,22 @@ struct sonde_cell sonde_thread_counters_clock(const struct sonde_thread_counters
 	return clock_ns ? sonde_cell_int(clock_ns) : sonde_cell_absent("not measured");
 }
 
-int sonde_thread_counters_note(const struct sonde_thread_counters *counters, struct sonde_report *report,
-			       struct sonde_section *section)
+void sonde_thread_counters_note(const struct sonde_thread_counters *counters, struct sonde_report *report,
+				struct sonde_section *section)
 {
 	if (!sonde_weight_is_any(counters->all)) {
 		const char *missing = sonde_pass_missing(counters->session, SONDE_NEEDS(CPU), report);
-		return sonde_report_note(report, section, 1, "no shares: %s",
-					 missing ? missing
-						 : sonde_samples_why_none(counters->session, &counters->options));
+		sonde_report_note(report, section, 1, "no shares: %s",
+				  missing ? missing : sonde_samples_why_none(counters->session, &counters->options));
+		return;
 	}
 	char whole[192];
 	sonde_samples_say_whole(counters->all, counters->measured_ns, whole, sizeof whole);
-	int rc = sonde_report_note(report, section, 0, "%s", whole);
+	sonde_report_note(report, section, 0, "%s", whole);
 	uint64_t nobodys_ns = counters->by_thread[0].ns;
-	if (rc < 0 || !nobodys_ns)
-		return rc;
-	return sonde_report_note(report, section, 1, "%.3f s (%.1f %% of the 100 %%) belong to unknown threads",
-				 (double)nobodys_ns / 1e9,
-				 100 * sonde_stats_share((double)nobodys_ns, (double)counters->all.ns));
+	if (!nobodys_ns)
+		return;
+	sonde_report_note(report, section, 1, "%.3f s (%.1f %% of the 100 %%) belong to unknown threads",
+			  (double)nobodys_ns / 1e9,
+			  100 * sonde_stats_share((double)nobodys_ns, (double)counters->all.ns));
 }

@@ -15,7 +15,7 @@ struct sonde_thread_counters {
 	uint64_t measured_ns, period_ns; /* as in struct sonde_samples */
 };
 
-int sonde_thread_counters_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options);
+int sonde_thread_counters_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options);
 int sonde_thread_counters_feed(void *state, const struct sonde_batch *batch);
 int sonde_thread_counters_merge(void *state, void *other);
 void sonde_thread_counters_end(void *state);
@@ -28,7 +28,7 @@ void sonde_thread_counters_cells(const struct sonde_thread_counters *counters, s
 struct sonde_cell sonde_thread_counters_clock(const struct sonde_thread_counters *counters, uint64_t clock_ns);
 
 /* Notes what 100 % is, or why there are no shares. */
-int sonde_thread_counters_note(const struct sonde_thread_counters *counters, struct sonde_report *report,
-			       struct sonde_section *section);
+void sonde_thread_counters_note(const struct sonde_thread_counters *counters, struct sonde_report *report,
+				struct sonde_section *section);
 
 #endif

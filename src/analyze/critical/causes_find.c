@@ -1,5 +1,4 @@
 /* causes_find.c: determines which thread unblocked a thread, or created it. */
-#include <string.h>
 
 #include "analyze/critical/causes.h"
 #include "util/search.h"

@@ -4,7 +4,6 @@
 
 #include "analyze/critical/critical.h"
 #include "analyze/labels.h"
-#include "util/map.h"
 
 struct sonde_critical_element {
 	enum sonde_critical_element_kind is;

@@ -3,8 +3,6 @@
  * Times of the elements add up to the span. There are two sections: elements by kind and name, and the steps in time
  * order, limited to the longest if there are many.
  */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/columns.h"
@@ -15,7 +13,6 @@
 #include "analyze/marks.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"
-#include "util/error.h"
 
 #define TITLE "Critical path"
 #define PROCESSES "processes " /* prefix of causes that count processes without any records */
@@ -50,19 +47,11 @@ struct asking {
 	struct sonde_pass_options options;
 };
 
-static int path_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int path_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct asking *asking = malloc(sizeof *asking);
-	if (!asking)
-		return sonde_error(ENOMEM, "out of memory for the critical path");
+	struct asking *asking = state;
 	*asking = (struct asking){session, *options};
-	*state = asking;
 	return 0;
-}
-
-static void path_end(void *state)
-{
-	free(state);
 }
 
 /* --- notes -------------------------------------------------------------------------------------------------------- */
@@ -87,31 +76,30 @@ static const char *why_unknown(const struct sonde_critical *critical)
 	return "the wake-up came from an interrupt, or was not recorded";
 }
 
-static int notes_add(const struct sonde_critical *critical, const struct sonde_critical_path *path,
-		     const struct sonde_critical_elements *elements, struct sonde_report *report,
-		     struct sonde_section *section)
+static void notes_add(const struct sonde_critical *critical, const struct sonde_critical_path *path,
+		      const struct sonde_critical_elements *elements, struct sonde_report *report,
+		      struct sonde_section *section)
 {
 	const struct sonde_thread *last = sonde_session_thread(critical->session, critical->final);
 	uint64_t blocked_ns = elements->by_state_ns[SONDE_CRITICAL_BLOCKED] - elements->external_ns;
 	uint64_t unseen_ns = elements->by_state_ns[SONDE_CRITICAL_UNSEEN];
 	uint64_t unborn_ns = elements->by_state_ns[SONDE_CRITICAL_UNBORN];
-	int rc = sonde_report_note(report, section, 0,
-				   "100 %% = %.6f s, up to the end of %s (tid %u); the path changes threads %zu time%s",
-				   (double)(path->to_ns - path->from_ns) / 1e9, last->name, last->tid,
-				   path->handed_over, sonde_plural(path->handed_over));
-	if (!rc && is_shown(path, blocked_ns))
-		rc = sonde_report_note(report, section, 1, "%.1f %% of the path is blocked for an unknown reason: %s",
-				       share_of(path, blocked_ns), why_unknown(critical));
-	if (!rc && is_shown(path, unseen_ns))
-		rc = sonde_report_note(
+	sonde_report_note(report, section, 0,
+			  "100 %% = %.6f s, up to the end of %s (tid %u); the path changes threads %zu time%s",
+			  (double)(path->to_ns - path->from_ns) / 1e9, last->name, last->tid, path->handed_over,
+			  sonde_plural(path->handed_over));
+	if (is_shown(path, blocked_ns))
+		sonde_report_note(report, section, 1, "%.1f %% of the path is blocked for an unknown reason: %s",
+				  share_of(path, blocked_ns), why_unknown(critical));
+	if (is_shown(path, unseen_ns))
+		sonde_report_note(
 		    report, section, 1,
 		    "in %.1f %% of the path, context switches do not show whether the thread was on a CPU",
 		    share_of(path, unseen_ns));
-	if (!rc && is_shown(path, unborn_ns))
-		rc = sonde_report_note(report, section, 1,
-				       "%.1f %% of the path lies before the start of a thread whose creator is unknown",
-				       share_of(path, unborn_ns));
-	return rc;
+	if (is_shown(path, unborn_ns))
+		sonde_report_note(report, section, 1,
+				  "%.1f %% of the path lies before the start of a thread whose creator is unknown",
+				  share_of(path, unborn_ns));
 }
 
 static uint64_t lost_activities(const struct sonde_session *session)
@@ -126,43 +114,43 @@ static uint64_t lost_activities(const struct sonde_session *session)
 }
 
 /* Notes the path's device steps, and what is unknown about them. */
-static int devices_note(const struct sonde_critical *critical, const struct sonde_critical_path *path,
-			const struct sonde_critical_elements *elements, struct sonde_report *report,
-			struct sonde_section *section)
+static void devices_note(const struct sonde_critical *critical, const struct sonde_critical_path *path,
+			 const struct sonde_critical_elements *elements, struct sonde_report *report,
+			 struct sonde_section *section)
 {
 	uint64_t done_ns = elements->by_state_ns[SONDE_CRITICAL_DEVICE];
 	uint64_t queued_ns = elements->by_state_ns[SONDE_CRITICAL_QUEUED];
-	if (critical->devices_left_out)
-		return sonde_report_note(
+	if (critical->devices_left_out) {
+		sonde_report_note(
 		    report, section, 1,
 		    "GPUs are not on the path: %zu activities are too many (select fewer with --from and --to)",
 		    critical->devices_left_out);
-	int rc = 0;
+		return;
+	}
 	if (is_shown(path, done_ns) || is_shown(path, queued_ns))
-		rc = sonde_report_note(report, section, 0,
-				       "%.1f %% of the path is GPU work that threads waited for; %.1f %% is waiting "
-				       "for such work to start",
-				       share_of(path, done_ns), share_of(path, queued_ns));
-	if (!rc && path->unasked)
-		rc = sonde_report_note(
+		sonde_report_note(report, section, 0,
+				  "%.1f %% of the path is GPU work that threads waited for; %.1f %% is waiting "
+				  "for such work to start",
+				  share_of(path, done_ns), share_of(path, queued_ns));
+	if (path->unasked)
+		sonde_report_note(
 		    report, section, 1,
 		    "%zu time%s the submitting thread of GPU work is unknown: the path stays in the waiting thread",
 		    path->unasked, sonde_plural(path->unasked));
-	if (!rc && critical->unended_waits)
-		rc = sonde_report_note(
+	if (critical->unended_waits)
+		sonde_report_note(
 		    report, section, 1,
 		    "%zu of %zu calls that wait for GPUs match no GPU work: they count as their threads' own time",
 		    critical->unended_waits, critical->device_waits);
 	uint64_t lost = lost_activities(critical->session);
-	if (!rc && lost && critical->device_waits)
-		rc = sonde_report_note(report, section, 1,
-				       "%llu GPU activities were lost: a wait may be matched to an earlier one",
-				       (unsigned long long)lost);
-	return rc;
+	if (lost && critical->device_waits)
+		sonde_report_note(report, section, 1,
+				  "%llu GPU activities were lost: a wait may be matched to an earlier one",
+				  (unsigned long long)lost);
 }
 
-static int losses_note(const struct sonde_critical *critical, struct sonde_report *report,
-		       struct sonde_section *section)
+static void losses_note(const struct sonde_critical *critical, struct sonde_report *report,
+			struct sonde_section *section)
 {
 	uint64_t calls = 0, others = 0;
 	for (size_t i = 0; i < sonde_session_lost_count(critical->session); i++) {
@@ -171,22 +159,19 @@ static int losses_note(const struct sonde_critical *critical, struct sonde_repor
 			*(strcmp(lost->source, "waits") ? &others : &calls) += lost->count;
 	}
 	if (!calls && !others && !sonde_session_damaged_b(critical->session))
-		return 0;
-	return sonde_report_note(
-	    report, section, 1,
-	    "%llu blocking calls, %llu other events and %llu bytes were lost: lock owners may be missing",
-	    (unsigned long long)calls, (unsigned long long)others,
-	    (unsigned long long)sonde_session_damaged_b(critical->session));
+		return;
+	sonde_report_note(report, section, 1,
+			  "%llu blocking calls, %llu other events and %llu bytes were lost: lock owners may be missing",
+			  (unsigned long long)calls, (unsigned long long)others,
+			  (unsigned long long)sonde_session_damaged_b(critical->session));
 }
 
 /* --- elements ----------------------------------------------------------------------------------------------------- */
 
-static int row_add(const struct sonde_critical_element *element, const struct sonde_critical_path *path,
-		   struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct sonde_critical_element *element, const struct sonde_critical_path *path,
+		    struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[TIME] = sonde_cell_int(element->ns);
 	row[SHARE] = sonde_cell_real(share_of(path, element->ns) / 100, 0);
 	row[COUNT] = sonde_cell_int(element->count);
@@ -194,7 +179,6 @@ static int row_add(const struct sonde_critical_element *element, const struct so
 	row[STATE] = sonde_cell_label(sonde_critical_state_name(element->state), element->state);
 	row[NAME] = sonde_cell_text(element->name);
 	row[BASIS] = sonde_cell_text(element->is_estimated ? "estimated from samples" : "measured");
-	return 0;
 }
 
 static int elements_add(const struct sonde_critical_graph *graph, size_t limit, struct sonde_report *report)
@@ -207,30 +191,26 @@ static int elements_add(const struct sonde_critical_graph *graph, size_t limit, 
 	if (rc < 0)
 		return rc;
 	struct sonde_section *section = sonde_report_table(report, "critical-path", TITLE, columns, COLUMNS);
-	rc = section ? 0 : sonde_error(ENOMEM, "out of memory for the critical path");
-	for (size_t i = 0; !rc && i < elements.count && i < limit; i++)
-		rc = row_add(&elements.rows[i], path, report, section);
-	if (!rc)
-		section->table.omitted = elements.count > limit ? elements.count - limit : 0;
-	rc = rc ? rc : notes_add(critical, path, &elements, report, section);
-	rc = rc ? rc : devices_note(critical, path, &elements, report, section);
-	rc = rc ? rc : losses_note(critical, report, section);
+	for (size_t i = 0; i < elements.count && i < limit; i++)
+		row_add(&elements.rows[i], path, report, section);
+	section->table.omitted = elements.count > limit ? elements.count - limit : 0;
+	notes_add(critical, path, &elements, report, section);
+	devices_note(critical, path, &elements, report, section);
+	losses_note(critical, report, section);
 	sonde_critical_elements_fini(&elements);
-	return rc;
+	return 0;
 }
 
 /* --- steps -------------------------------------------------------------------------------------------------------- */
 
-static int step_add(const struct sonde_critical *critical, const struct sonde_critical_path *path, size_t i,
-		    struct sonde_report *report, struct sonde_section *section)
+static void step_add(const struct sonde_critical *critical, const struct sonde_critical_path *path, size_t i,
+		     struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_critical_step *step = &path->steps[i];
 	const struct sonde_thread *thread = sonde_session_thread(critical->session, step->thread);
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const char *name = sonde_critical_step_name(critical->session, step, report);
 	const char *where = sonde_critical_step_where(critical->session, step, report);
-	if (!row || !name || !where)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[BEGINS] = sonde_cell_int(step->from_ns - sonde_session_run(critical->session)->start_ns);
 	row[LASTS] = sonde_cell_int(sonde_critical_step_end(path, i) - step->from_ns);
 	row[STEP_KIND] = sonde_cell_text(sonde_critical_step_kind(step));
@@ -238,7 +218,6 @@ static int step_add(const struct sonde_critical *critical, const struct sonde_cr
 	row[STEP_NAME] = sonde_cell_text(name);
 	row[THREAD] = sonde_cell_text(where);
 	row[TID] = step->queue ? sonde_cell_absent("the segment belongs to a GPU") : sonde_cell_int(thread->tid);
-	return 0;
 }
 
 static int steps_add(const struct sonde_critical_graph *graph, size_t limit, struct sonde_report *report)
@@ -253,16 +232,14 @@ static int steps_add(const struct sonde_critical_graph *graph, size_t limit, str
 		return rc;
 	struct sonde_section *section =
 	    sonde_report_table(report, "critical-steps", STEPS_TITLE, step_columns, STEP_COLUMNS);
-	rc = section ? 0 : sonde_error(ENOMEM, "out of memory for the critical path");
-	for (size_t i; !rc && (i = sonde_critical_longest_next(&longest)) < path->count; shown++) {
-		rc = step_add(critical, path, i, report, section);
+	for (size_t i; (i = sonde_critical_longest_next(&longest)) < path->count; shown++) {
+		step_add(critical, path, i, report, section);
 		shown_ns += sonde_critical_step_end(path, i) - path->steps[i].from_ns;
 	}
-	if (rc)
-		return rc;
 	section->table.omitted = path->count - shown;
-	return sonde_report_note(report, section, 0, "the %zu longest of %zu segments: %.1f %% of %.6f s", shown,
-				 path->count, share_of(path, shown_ns), (double)(path->to_ns - path->from_ns) / 1e9);
+	sonde_report_note(report, section, 0, "the %zu longest of %zu segments: %.1f %% of %.6f s", shown, path->count,
+			  share_of(path, shown_ns), (double)(path->to_ns - path->from_ns) / 1e9);
+	return 0;
 }
 
 /* --- passes ------------------------------------------------------------------------------------------------------- */
@@ -305,9 +282,9 @@ const struct sonde_pass sonde_pass_critical_path = {
     .needs = SONDE_NEEDS(SWITCHES) | SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES),
     .has = sonde_has_samples_or_waits,
     .title = "the longest chain of dependencies, and what it consists of",
+    .state_b = sizeof(struct asking),
     .begin = path_begin,
     .finish = path_finish,
-    .end = path_end,
 };
 
 const struct sonde_pass sonde_pass_critical_steps = {
@@ -315,7 +292,7 @@ const struct sonde_pass sonde_pass_critical_steps = {
     .needs = SONDE_NEEDS(SWITCHES) | SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES),
     .has = sonde_has_samples_or_waits,
     .title = "the same chain, segment by segment",
+    .state_b = sizeof(struct asking),
     .begin = path_begin,
     .finish = steps_finish,
-    .end = path_end,
 };

@@ -2,7 +2,6 @@
  * them together. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "analyze/contents.h"
 #include "analyze/critical/graph.h"
@@ -33,27 +32,17 @@ struct asking {
 	struct sonde_critical_scale scales[WHAT_IFS_MAX];
 };
 
-static int what_if_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int what_if_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct asking *asking = calloc(1, sizeof *asking);
-	int rc = asking ? 0 : sonde_error(ENOMEM, "out of memory for what-if");
-	if (!rc && options->what_ifs > WHAT_IFS_MAX)
+	struct asking *asking = state;
+	int rc = 0;
+	if (options->what_ifs > WHAT_IFS_MAX)
 		rc = sonde_error(EINVAL, "%zu times --what-if: the maximum is %d", options->what_ifs, WHAT_IFS_MAX);
 	for (size_t i = 0; !rc && i < options->what_ifs; i++)
 		rc = sonde_critical_scale_parse(&asking->scales[i], options->what_if[i]);
-	if (rc) {
-		free(asking);
-		return rc;
-	}
 	asking->session = session;
 	asking->options = *options;
-	*state = asking;
-	return 0;
-}
-
-static void what_if_end(void *state)
-{
-	free(state);
+	return rc;
 }
 
 static int row_add(const struct sonde_critical *critical, const struct sonde_critical_scale *scales, size_t count,
@@ -69,8 +58,6 @@ static int row_add(const struct sonde_critical *critical, const struct sonde_cri
 	const char *name = count == 1 ? sonde_report_text(report, "%s", scales->name) : "all of these";
 	if (rc)
 		return rc;
-	if (!row || !name)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[SPAN] = sonde_cell_int(span_ns);
 	row[KIND] = sonde_cell_text(count == 1 ? sonde_critical_of_name(scales->of) : "together");
 	row[NAME] = sonde_cell_text(name);
@@ -78,52 +65,51 @@ static int row_add(const struct sonde_critical *critical, const struct sonde_cri
 		     : isinf(scales->speed) ? sonde_cell_absent("infinitely fast: it takes no time")
 					    : sonde_cell_real(scales->speed, 0);
 	if (count == 1 && outcome.assumed)
-		rc = sonde_report_note(
-		    report, section, 0,
-		    "%s: %llu hold%s without waiters %s not recorded: the median of the others is used", name,
-		    (unsigned long long)outcome.assumed, sonde_plural(outcome.assumed),
-		    sonde_word(outcome.assumed, "is", "are"));
+		sonde_report_note(report, section, 0,
+				  "%s: %llu hold%s without waiters %s not recorded: the median of the others is used",
+				  name, (unsigned long long)outcome.assumed, sonde_plural(outcome.assumed),
+				  sonde_word(outcome.assumed, "is", "are"));
 	row[PREDICTED] = sonde_cell_int(outcome.span_ns);
 	row[SAVED] = sonde_cell_real(1 - sonde_stats_share((double)outcome.span_ns, (double)span_ns), 0);
 	row[FACTOR] = outcome.span_ns ? sonde_cell_real((double)span_ns / (double)outcome.span_ns, 0)
 				      : sonde_cell_absent("no time would remain");
-	return rc;
+	return 0;
 }
 
-static int notes_add(const struct sonde_critical *critical, const struct asking *asking, struct sonde_report *report,
-		     struct sonde_section *section)
+static void notes_add(const struct sonde_critical *critical, const struct asking *asking, struct sonde_report *report,
+		      struct sonde_section *section)
 {
-	int by_function = 0, by_lock = 0, rc;
+	int by_function = 0, by_lock = 0;
 	for (size_t i = 0; i < asking->options.what_ifs; i++) {
 		by_function |= asking->scales[i].of == SONDE_CRITICAL_OF_FUNCTION;
 		by_lock |= asking->scales[i].of == SONDE_CRITICAL_OF_LOCK;
 	}
-	rc = sonde_report_note(
+	sonde_report_note(
 	    report, section, 0,
 	    "modelled: waits for threads and CPUs shrink, sleeps and file I/O do not; lock order is kept");
-	if (!rc && by_function)
-		rc = sonde_report_note(report, section, 0, "functions: including callees, estimated from samples");
-	if (!rc && by_lock)
-		rc = sonde_report_note(report, section, 0,
-				       "locks: the owner's work while it holds the lock; time before the first waiter "
-				       "is not recorded");
-	if (!rc && !critical->has_switches)
-		rc = sonde_report_note(
-		    report, section, 1,
-		    "no context switches were recorded: threads count as running outside blocking calls");
-	return rc;
+	if (by_function)
+		sonde_report_note(report, section, 0, "functions: including callees, estimated from samples");
+	if (by_lock)
+		sonde_report_note(report, section, 0,
+				  "locks: the owner's work while it holds the lock; time before the first waiter "
+				  "is not recorded");
+	if (!critical->has_switches)
+		sonde_report_note(report, section, 1,
+				  "no context switches were recorded: threads count as running outside blocking calls");
 }
 
 static int table_fill(const struct sonde_critical *critical, const struct asking *asking, struct sonde_report *report)
 {
 	size_t count = asking->options.what_ifs;
 	struct sonde_section *section = sonde_report_table(report, "what-if", TITLE, columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for what-if");
+	int rc = 0;
 	for (size_t i = 0; !rc && i < count; i++)
 		rc = row_add(critical, &asking->scales[i], 1, report, section);
 	if (!rc && count > 1)
 		rc = row_add(critical, asking->scales, count, report, section);
-	return rc ? rc : notes_add(critical, asking, report, section);
+	if (!rc)
+		notes_add(critical, asking, report, section);
+	return rc;
 }
 
 static int what_if_finish(void *state, struct sonde_report *report)
@@ -147,7 +133,7 @@ const struct sonde_pass sonde_pass_what_if = {
     .name = "what-if",
     .has = sonde_has_nothing,
     .title = "predicted run time with parts of it faster (sonde advise --what-if)",
+    .state_b = sizeof(struct asking),
     .begin = what_if_begin,
     .finish = what_if_finish,
-    .end = what_if_end,
 };

@@ -1,5 +1,4 @@
 /* calls.c: work of the host for GPUs: API calls, waiting, compiling, allocating, by name. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "analyze/columns.h"
@@ -7,7 +6,6 @@
 #include "analyze/device/rows.h"
 #include "analyze/device/sums.h"
 #include "analyze/marks.h"
-#include "util/error.h"
 
 enum { DEFAULT_ROWS = 20 };
 enum { TOTAL, CALLS, MEAN, LONGEST, NAME, KIND, SIZE, COLUMNS };
@@ -22,15 +20,13 @@ static const struct sonde_column columns[COLUMNS] = {
     [SIZE] = {"size_b", "bytes", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 2},
 };
 
-static int row_add(const struct sonde_device_sums *sums, const struct sonde_device_cell *cell,
-		   struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct sonde_device_sums *sums, const struct sonde_device_cell *cell,
+		    struct sonde_report *report, struct sonde_section *section)
 {
 	static const char cut[] = "no call lies wholly in the selected time";
 	const struct sonde_operation *operation = sonde_session_operation(sums->session, cell->operation);
 	const struct sonde_device_sum *sum = &cell->sum;
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[TOTAL] = sonde_cell_int(sum->total_ns);
 	row[CALLS] = sonde_cell_int(sum->count);
 	row[MEAN] = sum->whole ? sonde_cell_int(sum->whole_ns / sum->whole) : sonde_cell_absent(cut);
@@ -38,7 +34,6 @@ static int row_add(const struct sonde_device_sums *sums, const struct sonde_devi
 	row[NAME] = sonde_cell_text(operation->name);
 	row[KIND] = sonde_cell_label(sonde_activity_row(operation->kind)->name, (int)operation->kind);
 	row[SIZE] = sum->size_b ? sonde_cell_int(sum->size_b) : sonde_cell_absent("it has no size");
-	return 0;
 }
 
 static int finish(void *state, struct sonde_report *report)
@@ -56,16 +51,14 @@ static int finish(void *state, struct sonde_report *report)
 						  sonde_device_none(sums->session, report, "GPU API call", "api"));
 	}
 	struct sonde_section *section = sonde_report_table(report, "device-calls", "GPU API calls", columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for calls");
-	for (size_t i = 0; !rc && i < (size_t)count && i < limit; i++)
-		rc = row_add(sums, &rows[i], report, section);
+	for (size_t i = 0; i < (size_t)count && i < limit; i++)
+		row_add(sums, &rows[i], report, section);
 	free(rows);
-	if (rc)
-		return rc;
 	section->table.omitted = (size_t)count > limit ? (size_t)count - limit : 0;
-	return sonde_report_note(
+	sonde_report_note(
 	    report, section, 0,
 	    "wall time on the host, all threads, nested calls included; overhead: the driver's own figure");
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_device_calls = {
@@ -75,6 +68,7 @@ const struct sonde_pass sonde_pass_device_calls = {
     .title = "GPU API calls on the host: calls, waiting, compiling",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,
+    .state_b = sizeof(struct sonde_device_sums),
     .begin = sonde_device_sums_begin,
     .feed = sonde_device_sums_feed,
     .merge = sonde_device_sums_merge,

@@ -66,14 +66,12 @@ static size_t ways_of(struct way *ways, const struct sonde_device_sums *sums)
 	return count;
 }
 
-static int row_add(const struct sonde_device_sums *sums, const struct way *way, struct sonde_report *report,
-		   struct sonde_section *section)
+static void row_add(const struct sonde_device_sums *sums, const struct way *way, struct sonde_report *report,
+		    struct sonde_section *section)
 {
 	const struct sonde_device_sum *sum = &way->sum;
 	const char *device = sonde_device_label(sums->session, way->device, report);
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row || !device)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[TOTAL] = sonde_cell_int(sum->total_ns);
 	row[COUNT] = sonde_cell_int(sum->count);
 	row[SIZE] = sonde_cell_int(sum->size_b);
@@ -84,7 +82,6 @@ static int row_add(const struct sonde_device_sums *sums, const struct way *way, 
 	row[FROM] = sonde_cell_label(sonde_memory_word(way->from), sonde_memory_kind(way->from));
 	row[TO] = sonde_cell_label(sonde_memory_word(way->to), sonde_memory_kind(way->to));
 	row[DEVICE] = sonde_device_cell(device);
-	return 0;
 }
 
 static int copies_finish(void *state, struct sonde_report *report)
@@ -97,19 +94,17 @@ static int copies_finish(void *state, struct sonde_report *report)
 	size_t count = ways_of(ways, sums);
 	struct sonde_section *section =
 	    count ? sonde_report_table(report, "copies", "GPU copies", columns, COLUMNS) : NULL;
-	int rc = section || !count ? 0 : sonde_error(ENOMEM, "out of memory for copies");
-	for (size_t i = 0; !rc && i < count && (!limit || i < limit); i++)
-		rc = row_add(sums, &ways[i], report, section);
-	rc = rc ? rc : sonde_device_rows_apart(report, section);
+	for (size_t i = 0; i < count && (!limit || i < limit); i++)
+		row_add(sums, &ways[i], report, section);
+	sonde_device_rows_apart(report, section);
 	free(ways);
-	if (!rc && !section)
+	if (!section)
 		return sonde_pass_nothing(&sums->options, report, "copies", "GPU copies",
 					  sonde_device_none(sums->session, report, "GPU copy", NULL));
-	if (rc)
-		return rc;
 	section->table.omitted = limit && count > limit ? count - limit : 0;
-	return sonde_report_note(report, section, 0,
-				 "bytes/s: only copies wholly in the selected time; peer: memory of another GPU");
+	sonde_report_note(report, section, 0,
+			  "bytes/s: only copies wholly in the selected time; peer: memory of another GPU");
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_copies = {
@@ -120,6 +115,7 @@ const struct sonde_pass sonde_pass_copies = {
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,
     .is_shared = 1,
+    .state_b = sizeof(struct sonde_device_sums),
     .begin = sonde_device_sums_begin,
     .feed = sonde_device_sums_feed,
     .merge = sonde_device_sums_merge,

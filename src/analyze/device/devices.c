@@ -167,15 +167,13 @@ static uint64_t alone_of(const struct work *work)
 	return alone_ns;
 }
 
-static int row_add(const struct sonde_device_times *times, uint32_t id, const struct work *work,
-		   struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct sonde_device_times *times, uint32_t id, const struct work *work,
+		    struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_device *device = sonde_session_device(times->session, id);
 	const struct sonde_window window = sonde_device_window(times, id);
 	const char *label = sonde_device_label(times->session, id, report);
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row || !label)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[DEVICE] = sonde_cell_text(label);
 	row[BUSY] = window.to_ns > window.from_ns
 			? sonde_cell_real((double)work->busy.total_ns / (double)(window.to_ns - window.from_ns), 0)
@@ -201,24 +199,20 @@ static int row_add(const struct sonde_device_times *times, uint32_t id, const st
 	row[MEMORY] = known(device->memory_b);
 	row[DRIVER] = said(device->driver);
 	row[UUID] = said(device->uuid);
-	return 0;
 }
 
-static int rows_add(const struct sonde_device_times *times, const struct work *works, struct sonde_report *report)
+static void rows_add(const struct sonde_device_times *times, const struct work *works, struct sonde_report *report)
 {
 	size_t all = sonde_session_device_count(times->session), limit = times->options.limit, count = 0;
 	struct sonde_section *section = sonde_report_table(report, "devices", "Devices", columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for devices");
-	for (uint32_t id = 1; !rc && id <= all; id++)
+	for (uint32_t id = 1; id <= all; id++)
 		if (sonde_device_same(times->session, id) == id && (!limit || count++ < limit))
-			rc = row_add(times, id, &works[id], report, section);
-	if (rc)
-		return rc;
+			row_add(times, id, &works[id], report, section);
 	section->table.omitted = limit && count > limit ? count - limit : 0;
-	rc = sonde_report_note(report, section, 0,
-			       "busy: at least one queue was active ÷ %s; kernels and copies: the sum over all queues",
-			       sonde_device_times_whole(times, report));
-	return rc ? rc : sonde_device_times_note(times, report, section);
+	sonde_report_note(report, section, 0,
+			  "busy: at least one queue was active ÷ %s; kernels and copies: the sum over all queues",
+			  sonde_device_times_whole(times, report));
+	sonde_device_times_note(times, report, section);
 }
 
 static int devices_finish(void *state, struct sonde_report *report)
@@ -234,7 +228,8 @@ static int devices_finish(void *state, struct sonde_report *report)
 	rc = rc ? rc : add_times(works, times);
 	rc = rc ? rc : add_memory(works, times, 0);
 	rc = rc ? rc : add_memory(works, times, 1);
-	rc = rc ? rc : rows_add(times, works, report);
+	if (!rc)
+		rows_add(times, works, report);
 	for (size_t i = 0; works && i <= count; i++) {
 		sonde_device_union_fini(&works[i].busy);
 		sonde_device_union_fini(&works[i].kernels);
@@ -252,6 +247,7 @@ const struct sonde_pass sonde_pass_devices = {
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,
     .is_shared = 1,
+    .state_b = sizeof(struct sonde_device_times),
     .begin = sonde_device_times_begin,
     .feed = sonde_device_times_feed,
     .merge = sonde_device_times_merge,

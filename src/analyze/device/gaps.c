@@ -155,8 +155,6 @@ static int row_add(const struct sonde_device_times *times, const struct sonde_ga
 	uint64_t known_ns = 0;
 	const char *device = sonde_device_label(times->session, gap->device, report);
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row || !device)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[LENGTH] = sonde_cell_int(gap->to_ns - gap->from_ns);
 	row[AT] = sonde_cell_int(gap->from_ns - sonde_session_run(times->session)->start_ns);
 	for (size_t cause = 0; cause < SONDE_GAP_CAUSES; cause++) {
@@ -173,14 +171,11 @@ static int row_add(const struct sonde_device_times *times, const struct sonde_ga
 
 /* Orders the share columns so that a narrow terminal hides empty ones first, then all but the three largest over all
  * rows. */
-static int order_shares(struct sonde_report *report, struct sonde_section *section)
+static void order_shares(struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_table *table = &section->table;
-	struct sonde_column *own = sonde_arena_alloc(&report->arena, sizeof columns);
+	struct sonde_column *own = sonde_report_columns(report, columns, COLUMNS);
 	double total_ns[COLUMNS] = {0};
-	if (!own)
-		return sonde_error(ENOMEM, "out of memory for a table");
-	memcpy(own, columns, sizeof columns);
 	for (size_t i = 0; i < table->row_count; i++)
 		for (size_t c = REQUESTED; c <= UNKNOWN; c++) {
 			const struct sonde_cell *row = &table->cells[i * COLUMNS];
@@ -193,31 +188,28 @@ static int order_shares(struct sonde_report *report, struct sonde_section *secti
 		own[c].detail = total_ns[c] <= 0 ? 5 : before < 3 ? 0 : 2;
 	}
 	table->columns = own;
-	return 0;
 }
 
-static int notes(const struct finding *finding, const struct sonde_gaps *gaps, const struct sonde_device_times *times,
-		 struct sonde_report *report, struct sonde_section *section)
+static void notes(const struct finding *finding, const struct sonde_gaps *gaps, const struct sonde_device_times *times,
+		  struct sonde_report *report, struct sonde_section *section)
 {
-	int rc = sonde_report_note(
+	sonde_report_note(
 	    report, section, 0,
 	    "%llu gap%s, %s in all: no queue of the GPU was active, between its first and last activity (%s)",
 	    (unsigned long long)finding->found, sonde_plural(finding->found),
 	    sonde_device_length(report, finding->total_ns), times->window.what);
-	rc = rc ? rc
-		: sonde_report_note(
-		      report, section, 0,
-		      "shares: activity of the thread that submitted the next work; zone: the innermost over half the "
-		      "gap");
-	if (!rc && gaps->left_out)
-		rc = sonde_report_note(
-		    report, section, 1,
-		    "%llu calls and samples exceeded the memory limit: the unknown share is too large",
-		    (unsigned long long)gaps->left_out);
-	if (!rc && gaps->is_incomplete)
-		rc = sonde_report_note(report, section, 1,
-				       "parts of the recording cannot be read: the unknown share is too large");
-	return rc ? rc : sonde_device_times_note(times, report, section);
+	sonde_report_note(
+	    report, section, 0,
+	    "shares: activity of the thread that submitted the next work; zone: the innermost over half the "
+	    "gap");
+	if (gaps->left_out)
+		sonde_report_note(report, section, 1,
+				  "%llu calls and samples exceeded the memory limit: the unknown share is too large",
+				  (unsigned long long)gaps->left_out);
+	if (gaps->is_incomplete)
+		sonde_report_note(report, section, 1,
+				  "parts of the recording cannot be read: the unknown share is too large");
+	sonde_device_times_note(times, report, section);
 }
 
 static int gaps_finish(void *state, struct sonde_report *report)
@@ -235,15 +227,13 @@ static int gaps_finish(void *state, struct sonde_report *report)
 		qsort(gaps.all, gaps.count, sizeof *gaps.all, by_length);
 	struct sonde_section *section =
 	    gaps.count && !rc ? sonde_report_table(report, "device-gaps", "GPU gaps", columns, COLUMNS) : NULL;
-	if (!rc && gaps.count && !section)
-		rc = sonde_error(ENOMEM, "out of memory for gaps of devices");
 	for (size_t i = 0; !rc && i < gaps.count; i++)
 		rc = row_add(times, &gaps.all[i], report, section);
 	if (!rc && section) {
 		section->table.omitted = finding.found - gaps.count;
-		rc = order_shares(report, section);
-		rc = rc ? rc : sonde_device_rows_apart(report, section);
-		rc = rc ? rc : notes(&finding, &gaps, times, report, section);
+		order_shares(report, section);
+		sonde_device_rows_apart(report, section);
+		notes(&finding, &gaps, times, report, section);
 	} else if (!rc) {
 		rc = sonde_pass_nothing(&times->options, report, "device-gaps", "GPU gaps",
 					"no GPU had a gap between two recorded activities");
@@ -259,6 +249,7 @@ const struct sonde_pass sonde_pass_device_gaps = {
     .title = "when GPUs were idle, and what the host did then",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,
+    .state_b = sizeof(struct sonde_device_times),
     .begin = sonde_device_times_begin,
     .feed = sonde_device_times_feed,
     .merge = sonde_device_times_merge,

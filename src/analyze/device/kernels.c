@@ -1,5 +1,4 @@
 /* kernels.c: GPU kernels by name: their durations, and their delays from submission to start. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "analyze/columns.h"
@@ -8,7 +7,6 @@
 #include "analyze/device/sums.h"
 #include "analyze/marks.h"
 #include "analyze/words.h"
-#include "util/error.h"
 
 enum { DEFAULT_ROWS = 20 };
 enum { TOTAL, CALLS, MEAN, SHORTEST, LONGEST, NAME, DELAY, SHARE, OCCUPANCY, LIMIT, FILLED, LANES, DEVICE, COLUMNS };
@@ -37,16 +35,14 @@ static struct sonde_cell modelled(const struct sonde_device_sum *sum, double sha
 	return why ? sonde_cell_absent(why) : sonde_cell_real(share_ns / (double)sum->total_ns, 0);
 }
 
-static int row_add(const struct sonde_device_sums *sums, const struct sonde_device_cell *cell, uint64_t all_ns,
-		   struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct sonde_device_sums *sums, const struct sonde_device_cell *cell, uint64_t all_ns,
+		    struct sonde_report *report, struct sonde_section *section)
 {
 	static const char cut[] = "no launch lies wholly in the selected time";
 	const struct sonde_operation *operation = sonde_session_operation(sums->session, cell->operation);
 	const struct sonde_device_sum *sum = &cell->sum;
 	const char *device = sonde_device_label(sums->session, cell->device, report);
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row || !device)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[TOTAL] = sonde_cell_int(sum->total_ns);
 	row[CALLS] = sonde_cell_int(sum->count);
 	row[NAME] = sonde_cell_text(operation->name);
@@ -63,7 +59,6 @@ static int row_add(const struct sonde_device_sums *sums, const struct sonde_devi
 	row[LANES] = modelled(sum, sum->lanes_ns, sum->unlaned);
 	row[LIMIT] = why ? sonde_cell_absent(why) : sonde_cell_text(sum->limited_by);
 	row[DEVICE] = sonde_device_cell(device);
-	return 0;
 }
 
 static int kernels_finish(void *state, struct sonde_report *report)
@@ -81,26 +76,22 @@ static int kernels_finish(void *state, struct sonde_report *report)
 						  sonde_device_none(sums->session, report, "kernel", NULL));
 	}
 	struct sonde_section *section = sonde_report_table(report, "kernels", "Kernels", columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for kernels");
 	for (ptrdiff_t i = 0; i < count; i++) {
 		all_ns += rows[i].sum.total_ns;
 		calls += rows[i].sum.count;
 		is_occupied |= rows[i].sum.limited_by != NULL;
 	}
-	for (size_t i = 0; !rc && i < (size_t)count && i < limit; i++)
-		rc = row_add(sums, &rows[i], all_ns, report, section);
-	rc = rc ? rc : sonde_device_rows_apart(report, section);
+	for (size_t i = 0; i < (size_t)count && i < limit; i++)
+		row_add(sums, &rows[i], all_ns, report, section);
+	sonde_device_rows_apart(report, section);
 	free(rows);
-	if (rc)
-		return rc;
 	section->table.omitted = (size_t)count > limit ? (size_t)count - limit : 0;
-	rc = sonde_report_note(report, section, 0,
-			       "%llu kernel%s took %s in all queues; delay: from submission to start",
-			       (unsigned long long)calls, sonde_plural(calls), sonde_device_length(report, all_ns));
-	return rc || !is_occupied
-		   ? rc
-		   : sonde_report_note(report, section, 0,
-				       "theoretical occupancy: modelled from the launch configuration, not measured");
+	sonde_report_note(report, section, 0, "%llu kernel%s took %s in all queues; delay: from submission to start",
+			  (unsigned long long)calls, sonde_plural(calls), sonde_device_length(report, all_ns));
+	if (is_occupied)
+		sonde_report_note(report, section, 0,
+				  "theoretical occupancy: modelled from the launch configuration, not measured");
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_kernels = {
@@ -111,6 +102,7 @@ const struct sonde_pass sonde_pass_kernels = {
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,
     .is_shared = 1,
+    .state_b = sizeof(struct sonde_device_sums),
     .begin = sonde_device_sums_begin,
     .feed = sonde_device_sums_feed,
     .merge = sonde_device_sums_merge,

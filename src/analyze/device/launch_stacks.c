@@ -63,26 +63,20 @@ struct launches {
 	uint64_t cut; /* calls with an incomplete stack */
 };
 
-static int begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct launches *launches = calloc(1, sizeof *launches);
-	if (!launches)
-		return sonde_error(ENOMEM, "out of memory for calls for devices");
+	struct launches *launches = state;
 	launches->session = session;
 	launches->options = *options;
 	launches->window = sonde_window_of(session, options);
-	*state = launches;
 	return 0;
 }
 
 static void end(void *state)
 {
 	struct launches *launches = state;
-	if (!launches)
-		return;
 	free(launches->calls.rows);
 	free(launches->works.rows);
-	free(launches);
 }
 
 /* --- feeding ----------------------------------------------------------------------------------------------------- */
@@ -395,15 +389,13 @@ static const char *callers_text(const struct sonde_session *session, const struc
 	return text;
 }
 
-static int row_add(const struct launches *launches, const struct row *row, struct sonde_report *report,
-		   struct sonde_section *section)
+static void row_add(const struct launches *launches, const struct row *row, struct sonde_report *report,
+		    struct sonde_section *section)
 {
 	const char *nowhere =
 	    row->is_not_followed ? "the stack of its call is incomplete" : "no stack of its call was recorded";
 	struct sonde_cell *cells = sonde_report_row(report, section);
 	const char *from = callers_text(launches->session, row, report);
-	if (!cells || !from)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	cells[TOTAL] = row->operation->kind == SONDE_ACTIVITY_ALLOC ? sonde_cell_absent("it runs on the host")
 								    : sonde_cell_int(row->total_ns);
 	cells[CALLS] = sonde_cell_int(row->calls);
@@ -417,44 +409,38 @@ static int row_add(const struct launches *launches, const struct row *row, struc
 	} else if (row->has_stack) {
 		cells[WHERE] = cells[FROM] = sonde_cell_absent("all frames of its stack are in the driver");
 	}
-	return 0;
 }
 
-static int notes_add(const struct launches *launches, const struct rows *rows, struct sonde_report *report,
-		     struct sonde_section *section)
+static void notes_add(const struct launches *launches, const struct rows *rows, struct sonde_report *report,
+		      struct sonde_section *section)
 {
 	uint64_t all = 0, nowhere = 0, left_out = launches->calls.left_out + launches->works.left_out;
 	for (size_t i = 0; i < rows->count; i++) {
 		all += rows->all[i].calls;
 		nowhere += rows->all[i].has_stack ? 0 : rows->all[i].calls;
 	}
-	int rc = sonde_report_note(
-	    report, section, 0,
-	    "%llu of %llu kernels, copies and allocations have a stack; stacks start outside the driver",
-	    (unsigned long long)(all - nowhere), (unsigned long long)all);
-	if (!rc && launches->cut)
-		rc = sonde_report_note(report, section, 0, "%llu stacks are incomplete: outer functions are missing",
-				       (unsigned long long)launches->cut);
-	if (!rc && left_out)
-		rc = sonde_report_note(report, section, 1,
-				       "%llu calls and activities exceeded the limit and are left "
-				       "out",
-				       (unsigned long long)left_out);
-	return rc;
+	sonde_report_note(report, section, 0,
+			  "%llu of %llu kernels, copies and allocations have a stack; stacks start outside the driver",
+			  (unsigned long long)(all - nowhere), (unsigned long long)all);
+	if (launches->cut)
+		sonde_report_note(report, section, 0, "%llu stacks are incomplete: outer functions are missing",
+				  (unsigned long long)launches->cut);
+	if (left_out)
+		sonde_report_note(report, section, 1,
+				  "%llu calls and activities exceeded the limit and are left "
+				  "out",
+				  (unsigned long long)left_out);
 }
 
-static int table_fill(struct launches *launches, struct rows *rows, struct sonde_report *report)
+static void table_fill(struct launches *launches, struct rows *rows, struct sonde_report *report)
 {
 	size_t limit = launches->options.limit ? launches->options.limit : DEFAULT_ROWS;
 	struct sonde_section *section = sonde_report_table(report, "launch-stacks", TITLE, columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for calls for devices");
 	qsort(rows->all, rows->count, sizeof *rows->all, compare_rows);
-	for (size_t i = 0; !rc && i < rows->count && i < limit; i++)
-		rc = row_add(launches, &rows->all[i], report, section);
-	if (rc)
-		return rc;
+	for (size_t i = 0; i < rows->count && i < limit; i++)
+		row_add(launches, &rows->all[i], report, section);
 	section->table.omitted = rows->count > limit ? rows->count - limit : 0;
-	return notes_add(launches, rows, report, section);
+	notes_add(launches, rows, report, section);
 }
 
 static int finish(void *state, struct sonde_report *report)
@@ -466,7 +452,7 @@ static int finish(void *state, struct sonde_report *report)
 	if (launches->calls.count)
 		rc = rows_make(&rows, launches);
 	if (!rc && rows.count)
-		rc = table_fill(launches, &rows, report);
+		table_fill(launches, &rows, report);
 	else if (!rc)
 		rc = sonde_pass_nothing(&launches->options, report, "launch-stacks", TITLE,
 					launches->calls.count ? "no GPU work was submitted in it"
@@ -483,6 +469,7 @@ const struct sonde_pass sonde_pass_launch_stacks = {
     .has = sonde_has_devices,
     .title = "call sites of kernels, copies and allocations (--gpu=full)",
     .types = 1u << SONDE_CHUNK_CALL_STACKS | 1u << SONDE_CHUNK_ACTIVITIES,
+    .state_b = sizeof(struct launches),
     .begin = begin,
     .feed = feed,
     .merge = merge,

@@ -44,25 +44,23 @@ static const char *device_of(const struct sonde_session *session, uint32_t devic
 	return device ? sonde_device_label(session, device, report) : "unknown";
 }
 
-static int note(const struct sonde_device_times *times, const struct sonde_device_blocks *blocks,
-		struct sonde_report *report, struct sonde_section *section)
+static void note(const struct sonde_device_times *times, const struct sonde_device_blocks *blocks,
+		 struct sonde_report *report, struct sonde_section *section)
 {
-	int rc = sonde_report_note(
-	    report, section, 0,
-	    "recorded by address, all threads; memory that drivers take on their own is not included");
-	if (!rc && blocks->unsized)
-		rc = sonde_report_note(report, section, 1, "%llu allocation%s of unknown size or address %s left out",
-				       (unsigned long long)blocks->unsized, sonde_plural(blocks->unsized),
-				       sonde_word(blocks->unsized, "is", "are"));
-	if (!rc && blocks->unknown_frees)
-		rc = sonde_report_note(report, section, 0, "%llu %s freed without a recorded allocation",
-				       (unsigned long long)blocks->unknown_frees,
-				       sonde_word(blocks->unknown_frees, "block was", "blocks were"));
-	if (!rc && times->left_out)
-		rc = sonde_report_note(
+	sonde_report_note(report, section, 0,
+			  "recorded by address, all threads; memory that drivers take on their own is not included");
+	if (blocks->unsized)
+		sonde_report_note(report, section, 1, "%llu allocation%s of unknown size or address %s left out",
+				  (unsigned long long)blocks->unsized, sonde_plural(blocks->unsized),
+				  sonde_word(blocks->unsized, "is", "are"));
+	if (blocks->unknown_frees)
+		sonde_report_note(report, section, 0, "%llu %s freed without a recorded allocation",
+				  (unsigned long long)blocks->unknown_frees,
+				  sonde_word(blocks->unknown_frees, "block was", "blocks were"));
+	if (times->left_out)
+		sonde_report_note(
 		    report, section, 1, "%llu activit%s exceeded the memory limit: the figures are too low",
 		    (unsigned long long)times->left_out, sonde_word(times->left_out, "y has", "ies have"));
-	return rc;
 }
 
 /* --- by device and kind of memory -------------------------------------------------------------------------------- */
@@ -80,14 +78,12 @@ static const struct sonde_column columns[COLUMNS] = {
     [DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
 };
 
-static int row_add(const struct sonde_device_times *times, const struct group *group, struct sonde_report *report,
-		   struct sonde_section *section)
+static void row_add(const struct sonde_device_times *times, const struct group *group, struct sonde_report *report,
+		    struct sonde_section *section)
 {
 	const char *device = device_of(times->session, group->blocks->device, report);
 	struct sonde_cell *row = sonde_report_row(report, section);
 	uint64_t start_ns = sonde_session_run(times->session)->start_ns;
-	if (!row || !device)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[PEAK] = sonde_cell_int(group->peak.peak_b);
 	row[PEAK_AT] = group->peak.peak_b && group->peak.peak_ns >= start_ns
 			   ? sonde_cell_int(group->peak.peak_ns - start_ns)
@@ -98,7 +94,6 @@ static int row_add(const struct sonde_device_times *times, const struct group *g
 	row[ALLOCATIONS] = sonde_cell_int(group->peak.begun);
 	row[KIND] = sonde_cell_text(sonde_memory_word(group->blocks->kind));
 	row[DEVICE] = sonde_cell_text(device);
-	return 0;
 }
 
 static int memory_finish(void *state, struct sonde_report *report)
@@ -116,12 +111,14 @@ static int memory_finish(void *state, struct sonde_report *report)
 				sonde_device_none(times->session, report, "GPU memory allocation", "api"));
 	}
 	struct sonde_section *section = sonde_report_table(report, "device-memory", "GPU memory", columns, COLUMNS);
-	rc = section ? 0 : sonde_error(ENOMEM, "out of memory for memory of devices");
+	rc = 0;
 	for (size_t from = 0; !rc && from < blocks.count; from += group.count) {
 		rc = group_at(&group, &blocks, from, times);
-		rc = rc ? rc : row_add(times, &group, report, section);
+		if (!rc)
+			row_add(times, &group, report, section);
 	}
-	rc = rc ? rc : note(times, &blocks, report, section);
+	if (!rc)
+		note(times, &blocks, report, section);
 	sonde_device_blocks_fini(&blocks);
 	return rc;
 }
@@ -133,6 +130,7 @@ const struct sonde_pass sonde_pass_device_memory = {
     .title = "GPU memory: peak, and live at exit",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,
+    .state_b = sizeof(struct sonde_device_times),
     .begin = sonde_device_times_begin,
     .feed = sonde_device_times_feed,
     .merge = sonde_device_times_merge,
@@ -209,13 +207,11 @@ static size_t held_of(struct held *out, const struct group *group, const struct 
 	return count;
 }
 
-static int held_row_add(const struct sonde_session *session, const struct held *held, struct sonde_report *report,
-			struct sonde_section *section)
+static void held_row_add(const struct sonde_session *session, const struct held *held, struct sonde_report *report,
+			 struct sonde_section *section)
 {
 	const char *device = device_of(session, held->device, report);
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row || !device)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[HELD] = sonde_cell_int(held->blocks * held->size_b);
 	row[HELD_BLOCKS] = sonde_cell_int(held->blocks);
 	row[SIZE] = sonde_cell_int(held->size_b);
@@ -226,7 +222,6 @@ static int held_row_add(const struct sonde_session *session, const struct held *
 	row[CALL] = sonde_cell_text(held->call);
 	row[HELD_KIND] = sonde_cell_text(sonde_memory_word(held->kind));
 	row[HELD_DEVICE] = sonde_cell_text(device);
-	return 0;
 }
 
 static int peak_finish(void *state, struct sonde_report *report)
@@ -249,19 +244,17 @@ static int peak_finish(void *state, struct sonde_report *report)
 	    count && !rc
 		? sonde_report_table(report, "device-peak", "GPU memory at its peak", held_columns, HELD_COLUMNS)
 		: NULL;
-	rc = rc || section || !count ? rc : sonde_error(ENOMEM, "out of memory for memory of devices");
 	for (size_t i = 0; !rc && i < count && i < limit; i++)
-		rc = held_row_add(times->session, &held[i], report, section);
+		held_row_add(times->session, &held[i], report, section);
 	if (!rc && !section)
 		rc = sonde_pass_nothing(&times->options, report, "device-peak", "GPU memory at its peak",
 					sonde_device_none(times->session, report, "GPU memory allocation", "api"));
 	if (!rc && section) {
 		section->table.omitted = count > limit ? count - limit : 0;
-		rc = sonde_device_rows_apart(report, section);
-		rc = rc ? rc
-			: sonde_report_note(report, section, 0,
-					    "blocks live at the peak of their GPU and kind of memory, by size and "
-					    "call; shares are of that peak");
+		sonde_device_rows_apart(report, section);
+		sonde_report_note(report, section, 0,
+				  "blocks live at the peak of their GPU and kind of memory, by size and "
+				  "call; shares are of that peak");
 	}
 	free(held);
 	sonde_device_blocks_fini(&blocks);
@@ -275,6 +268,7 @@ const struct sonde_pass sonde_pass_device_peak = {
     .title = "GPU memory: what held it at its peak",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,
+    .state_b = sizeof(struct sonde_device_times),
     .begin = sonde_device_times_begin,
     .feed = sonde_device_times_feed,
     .merge = sonde_device_times_merge,

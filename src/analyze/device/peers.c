@@ -131,14 +131,12 @@ static struct sonde_cell device_cell(const struct sonde_device_times *times, uin
 	return label ? sonde_cell_text(label) : sonde_cell_absent("the GPU was not reported");
 }
 
-static int row_add(const struct sonde_device_times *times, const struct way *way, struct sonde_report *report,
-		   struct sonde_section *section)
+static void row_add(const struct sonde_device_times *times, const struct way *way, struct sonde_report *report,
+		    struct sonde_section *section)
 {
 	const struct copy *copy = way->copies;
 	const struct sonde_window window = sonde_device_window(times, copy->from ? copy->from : copy->to);
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[FROM] = device_cell(times, copy->from, report);
 	row[TO] = device_cell(times, copy->to, report);
 	row[COUNT] = sonde_cell_int(way->count);
@@ -150,24 +148,20 @@ static int row_add(const struct sonde_device_times *times, const struct way *way
 	row[SHARE] = window.to_ns > window.from_ns
 			 ? sonde_cell_real((double)way->busy_ns / (double)(window.to_ns - window.from_ns), 0)
 			 : sonde_cell_absent("the selected time is empty");
-	return 0;
 }
 
-static int rows_add(const struct sonde_device_times *times, const struct way *ways, size_t count,
-		    struct sonde_report *report)
+static void rows_add(const struct sonde_device_times *times, const struct way *ways, size_t count,
+		     struct sonde_report *report)
 {
 	size_t limit = times->options.limit;
 	struct sonde_section *section = sonde_report_table(report, "peers", TITLE, columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for copies between devices");
-	for (size_t i = 0; !rc && i < count && (!limit || i < limit); i++)
-		rc = row_add(times, &ways[i], report, section);
-	if (rc)
-		return rc;
+	for (size_t i = 0; i < count && (!limit || i < limit); i++)
+		row_add(times, &ways[i], report, section);
 	section->table.omitted = limit && count > limit ? count - limit : 0;
-	rc = sonde_report_note(report, section, 0,
-			       "of the time: time with such a copy ÷ %s; copies through host memory are not included",
-			       sonde_device_times_whole(times, report));
-	return rc ? rc : sonde_device_times_note(times, report, section);
+	sonde_report_note(report, section, 0,
+			  "of the time: time with such a copy ÷ %s; copies through host memory are not included",
+			  sonde_device_times_whole(times, report));
+	sonde_device_times_note(times, report, section);
 }
 
 /* --- links ------------------------------------------------------------------------------------------------------- */
@@ -199,27 +193,22 @@ static void counter_cells(struct sonde_cell cells[3], const struct sonde_series_
 		cells[2] = sonde_cell_real(sum->rate_max * 1e9, 0);
 }
 
-static int links_add(const struct sonde_series_sums *sums, struct sonde_report *report)
+static void links_add(const struct sonde_series_sums *sums, struct sonde_report *report)
 {
 	struct sonde_machine_object objects[SONDE_MACHINE_OBJECTS_MAX];
 	size_t count = sonde_machine_objects(sums, SONDE_MACHINE_NVLINK, objects);
 	if (!count)
-		return 0;
+		return;
 	struct sonde_section *section =
 	    sonde_report_table(report, "peer-links", "NVLink traffic", link_columns, LINK_COLUMNS);
 	for (size_t i = 0; section && i < count; i++) {
 		struct sonde_cell *row = sonde_report_row(report, section);
-		if (!row)
-			return sonde_error(ENOMEM, "out of memory for a row");
 		row[DEVICE] = sonde_cell_text(objects[i].name);
 		counter_cells(&row[SENT], objects[i].out);
 		counter_cells(&row[RECEIVED], objects[i].in);
 	}
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for links of devices");
-	return sonde_report_note(
-	    report, section, 0,
-	    "from each GPU's counters: all links and all programs, from the first to the last reading");
+	sonde_report_note(report, section, 0,
+			  "from each GPU's counters: all links and all programs, from the first to the last reading");
 }
 
 static int links_read(const struct sonde_device_times *times, struct sonde_report *report)
@@ -228,18 +217,18 @@ static int links_read(const struct sonde_device_times *times, struct sonde_repor
 	int rc = sonde_series_sums_read(&sums, times->session, &times->options);
 	if (rc)
 		return rc;
-	rc = links_add(&sums, report);
+	links_add(&sums, report);
 	sonde_series_sums_fini(&sums);
-	return rc;
+	return 0;
 }
 
 /* --- the pass ---------------------------------------------------------------------------------------------------- */
 
-static int peers_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int peers_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	int rc = sonde_device_times_begin(state, session, options);
-	if (!rc)
-		((struct sonde_device_times *)*state)->kinds = 1u << SONDE_ACTIVITY_COPY;
+	struct sonde_device_times *times = state;
+	int rc = sonde_device_times_begin(times, session, options);
+	times->kinds = 1u << SONDE_ACTIVITY_COPY;
 	return rc;
 }
 
@@ -253,7 +242,7 @@ static int peers_finish(void *state, struct sonde_report *report)
 	if (!rc && !count)
 		rc = sonde_pass_nothing(&times->options, report, "peers", TITLE, "no P2P copy was recorded");
 	else if (!rc)
-		rc = rows_add(times, ways, count, report);
+		rows_add(times, ways, count, report);
 	if (!rc && (count || times->options.requested)) /* kernels access another device's memory without a copy */
 		rc = links_read(times, report);
 	free(ways);
@@ -268,6 +257,7 @@ const struct sonde_pass sonde_pass_peers = {
     .title = "copies between GPUs: source, target, bytes, bytes per second",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,
+    .state_b = sizeof(struct sonde_device_times),
     .begin = peers_begin,
     .feed = sonde_device_times_feed,
     .merge = sonde_device_times_merge,

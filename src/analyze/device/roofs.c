@@ -1,12 +1,9 @@
 /* roofs.c: the section `device-roofs`: theoretical peak rates of GPUs (device/roofs.h). */
 #include "analyze/device/roofs.h"
 
-#include <errno.h>
-
 #include "analyze/device/sums.h"
 #include "analyze/device/times.h"
 #include "sonde/device.h"
-#include "util/error.h"
 
 #define TITLE "Theoretical GPU ceilings"
 #define DEVICES_MAX 64 /* that have rows */
@@ -60,8 +57,8 @@ static const struct sonde_column columns[COLUMNS] = {
     [FORMULA] = {"formula", "from", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
 };
 
-static int flops_row(const struct sonde_device *device, const char *label, enum sonde_device_roof roof,
-		     struct sonde_report *report, struct sonde_section *section)
+static void flops_row(const struct sonde_device *device, const char *label, enum sonde_device_roof roof,
+		      struct sonde_report *report, struct sonde_section *section)
 {
 	double flops = 0;
 	uint32_t lanes = 0;
@@ -70,8 +67,6 @@ static int flops_row(const struct sonde_device *device, const char *label, enum 
 	const char *formula = why ? why
 				  : sonde_report_text(report, "%u units × %u × 2 × %.4g GHz", device->units, lanes,
 						      device->clock_mhz / 1e3);
-	if (!row || !formula)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[DEVICE] = sonde_cell_text(label);
 	row[CEILING] = sonde_cell_text(names[roof]);
 	row[SORT] = sonde_cell_text("GFLOP/s");
@@ -80,16 +75,13 @@ static int flops_row(const struct sonde_device *device, const char *label, enum 
 		     : device->memory_b_per_s ? sonde_cell_real(flops / (double)device->memory_b_per_s, 0)
 					      : sonde_cell_absent("its memory bandwidth is unknown");
 	row[FORMULA] = why ? sonde_cell_absent(why) : sonde_cell_text(formula);
-	return 0;
 }
 
-static int memory_row(const struct sonde_device *device, const char *label, struct sonde_report *report,
-		      struct sonde_section *section)
+static void memory_row(const struct sonde_device *device, const char *label, struct sonde_report *report,
+		       struct sonde_section *section)
 {
 	static const char why[] = "its memory bandwidth was not reported";
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[DEVICE] = sonde_cell_text(label);
 	row[CEILING] = sonde_cell_text("memory");
 	row[SORT] = sonde_cell_text("GB/s");
@@ -99,46 +91,43 @@ static int memory_row(const struct sonde_device *device, const char *label, stru
 		row[FORMULA] = sonde_cell_text("reported by the driver");
 	}
 	row[RIDGE] = sonde_cell_absent("only FLOP/s ceilings have one");
-	return 0;
 }
 
 /* A device about which nothing is known has no rows: a note explains why. */
-static int device_add(const struct sonde_session *session, const struct sonde_device *device,
-		      struct sonde_report *report, struct sonde_section *section)
+static void device_add(const struct sonde_session *session, const struct sonde_device *device,
+		       struct sonde_report *report, struct sonde_section *section)
 {
 	const char *label = sonde_device_label(session, device->id, report);
-	int rc = label ? 0 : sonde_error(ENOMEM, "out of memory for a row");
-	if (!rc && device->kind == SONDE_DEVICE_CPU)
-		return sonde_report_note(report, section, 0, "%s is the processor: see the machine's ceilings", label);
-	if (!rc && !device->capability && !device->memory_b_per_s)
-		return sonde_report_note(
+	if (device->kind == SONDE_DEVICE_CPU) {
+		sonde_report_note(report, section, 0, "%s is the processor: see the machine's ceilings", label);
+		return;
+	}
+	if (!device->capability && !device->memory_b_per_s) {
+		sonde_report_note(
 		    report, section, 0,
 		    "%s: unavailable: no compute capability or bandwidth was reported (CUDA does, OpenCL does not)",
 		    label);
-	for (int roof = 0; !rc && roof < SONDE_DEVICE_ROOFS; roof++)
-		rc = flops_row(device, label, (enum sonde_device_roof)roof, report, section);
-	return rc ? rc : memory_row(device, label, report, section);
+		return;
+	}
+	for (int roof = 0; roof < SONDE_DEVICE_ROOFS; roof++)
+		flops_row(device, label, (enum sonde_device_roof)roof, report, section);
+	memory_row(device, label, report, section);
 }
 
-int sonde_device_roofs_add(const struct sonde_session *session, struct sonde_report *report)
+void sonde_device_roofs_add(const struct sonde_session *session, struct sonde_report *report)
 {
 	size_t all = sonde_session_device_count(session), count = 0;
 	if (!all)
-		return 0;
+		return;
 	struct sonde_section *section = sonde_report_table(report, "device-roofs", TITLE, columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for ceilings of devices");
-	for (uint32_t id = 1; !rc && id <= all; id++)
+	for (uint32_t id = 1; id <= all; id++)
 		if (sonde_device_same(session, id) == id && count++ < DEVICES_MAX)
-			rc = device_add(session, sonde_session_device(session, id), report, section);
-	rc = rc ? rc
-		: sonde_report_note(
-		      report, section, 0,
-		      "theoretical, from the GPU's attributes at its highest clock; below this FLOP/B, memory is the "
-		      "limit");
-	rc = rc ? rc
-		: sonde_report_note(report, section, 0,
-				    "kernels are not placed: their FLOP and bytes need the GPU's counters");
-	if (!rc && count > DEVICES_MAX)
-		rc = sonde_report_note(report, section, 0, "%zu more GPUs are left out", count - DEVICES_MAX);
-	return rc;
+			device_add(session, sonde_session_device(session, id), report, section);
+	sonde_report_note(
+	    report, section, 0,
+	    "theoretical, from the GPU's attributes at its highest clock; below this FLOP/B, memory is the "
+	    "limit");
+	sonde_report_note(report, section, 0, "kernels are not placed: their FLOP and bytes need the GPU's counters");
+	if (count > DEVICES_MAX)
+		sonde_report_note(report, section, 0, "%zu more GPUs are left out", count - DEVICES_MAX);
 }

@@ -20,6 +20,6 @@ const char *sonde_device_roof_flops(double *out, uint32_t *lanes, const struct s
 				    enum sonde_device_roof roof);
 
 /* Adds the section `device-roofs` if the recording has a GPU. -ENOMEM. */
-int sonde_device_roofs_add(const struct sonde_session *session, struct sonde_report *report);
+void sonde_device_roofs_add(const struct sonde_session *session, struct sonde_report *report);
 
 #endif

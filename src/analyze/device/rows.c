@@ -18,21 +18,17 @@ static int differ(const struct sonde_table *table, size_t column)
 	return 0;
 }
 
-int sonde_device_rows_apart(struct sonde_report *report, struct sonde_section *section)
+void sonde_device_rows_apart(struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_table *table = section ? &section->table : NULL;
 	size_t device = 0;
 	while (table && device < table->column_count && strcmp(table->columns[device].key, "device"))
 		device++;
 	if (!table || device == table->column_count || !table->row_count || !differ(table, device))
-		return 0;
-	struct sonde_column *own = sonde_arena_alloc(&report->arena, table->column_count * sizeof *own);
-	if (!own)
-		return sonde_error(ENOMEM, "out of memory for a table");
-	memcpy(own, table->columns, table->column_count * sizeof *own);
+		return;
+	struct sonde_column *own = sonde_report_columns(report, table->columns, table->column_count);
 	own[device].detail = 0;
 	table->columns = own;
-	return 0;
 }
 
 struct sonde_cell sonde_device_cell(const char *label)

@@ -6,8 +6,8 @@
 #include "session/session.h"
 
 /* Call once all rows of a table are added: if they belong to several devices, the column `device` stops being a detail,
- * so that narrow terminals do not hide it. `section` may be NULL. -ENOMEM. */
-int sonde_device_rows_apart(struct sonde_report *report, struct sonde_section *section);
+ * so that narrow terminals do not hide it. `section` may be NULL. */
+void sonde_device_rows_apart(struct sonde_report *report, struct sonde_section *section);
 
 /* A cell with a label from sonde_device_label(): "" is absent. */
 struct sonde_cell sonde_device_cell(const char *label);

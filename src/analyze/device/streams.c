@@ -178,8 +178,8 @@ static uint64_t longest_gap(const struct sonde_device_union *busy)
 	return longest_ns;
 }
 
-static int row_add(const struct streams *streams, const struct queue *queue, struct sonde_report *report,
-		   struct sonde_section *section)
+static void row_add(const struct streams *streams, const struct queue *queue, struct sonde_report *report,
+		    struct sonde_section *section)
 {
 	static const char unasked[] = "their submission was not recorded", instant[] = "its total time is 0";
 	const struct sonde_device_union *busy = &queue->busy;
@@ -187,8 +187,6 @@ static int row_add(const struct streams *streams, const struct queue *queue, str
 	const char *name = name_of(streams->times->session, queue->id, report);
 	const char *device = sonde_device_label(streams->times->session, queue->device, report);
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row || !name || !device)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	uint64_t lasted_ns = busy->all[busy->count - 1].to_ns - busy->all[0].from_ns;
 	row[QUEUE] = sonde_cell_text(name);
 	row[COUNT] = sonde_cell_int(queue->count);
@@ -202,7 +200,6 @@ static int row_add(const struct streams *streams, const struct queue *queue, str
 	row[OVERLAP] = share(busy->total_ns - queue->alone_ns, busy->total_ns, instant);
 	row[HIDDEN] = share(queue->under_ns, queue->copies.total_ns, "it copied nothing");
 	row[DEVICE] = sonde_cell_text(device);
-	return 0;
 }
 
 static int by_busy(const void *left, const void *right)
@@ -213,17 +210,16 @@ static int by_busy(const void *left, const void *right)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-static int notes(const struct streams *streams, struct sonde_report *report, struct sonde_section *section)
+static void notes(const struct streams *streams, struct sonde_report *report, struct sonde_section *section)
 {
-	int rc = sonde_report_note(
+	sonde_report_note(
 	    report, section, 0,
 	    "busy: active time ÷ %s; delay: from submission to start; waiting: mean number of unstarted items",
 	    sonde_device_times_whole(streams->times, report));
-	rc = rc ? rc
-		: sonde_report_note(report, section, 0,
-				    "with others: overlap with other queues; copies overlapped: share of copy time "
-				    "with a kernel running");
-	return rc ? rc : sonde_device_times_note(streams->times, report, section);
+	sonde_report_note(report, section, 0,
+			  "with others: overlap with other queues; copies overlapped: share of copy time "
+			  "with a kernel running");
+	sonde_device_times_note(streams->times, report, section);
 }
 
 static int rows_add(const struct streams *streams, struct sonde_report *report)
@@ -238,17 +234,16 @@ static int rows_add(const struct streams *streams, struct sonde_report *report)
 	qsort(used, count, sizeof *used, by_busy);
 	struct sonde_section *section =
 	    count ? sonde_report_table(report, "streams", "GPU queues", columns, COLUMNS) : NULL;
-	int rc = section || !count ? 0 : sonde_error(ENOMEM, "out of memory for queues");
-	for (size_t i = 0; !rc && i < count && i < limit; i++)
-		rc = row_add(streams, used[i], report, section);
-	rc = rc ? rc : sonde_device_rows_apart(report, section);
+	for (size_t i = 0; i < count && i < limit; i++)
+		row_add(streams, used[i], report, section);
+	sonde_device_rows_apart(report, section);
 	free(used);
-	if (!rc && !section)
+	if (!section)
 		return sonde_pass_nothing(&streams->times->options, report, "streams", "GPU queues",
 					  "no GPU queue was active");
-	if (!rc)
-		section->table.omitted = count > limit ? count - limit : 0;
-	return rc ? rc : notes(streams, report, section);
+	section->table.omitted = count > limit ? count - limit : 0;
+	notes(streams, report, section);
+	return 0;
 }
 
 static int streams_finish(void *state, struct sonde_report *report)
@@ -287,6 +282,7 @@ const struct sonde_pass sonde_pass_streams = {
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,
     .is_shared = 1,
+    .state_b = sizeof(struct sonde_device_times),
     .begin = sonde_device_times_begin,
     .feed = sonde_device_times_feed,
     .merge = sonde_device_times_merge,

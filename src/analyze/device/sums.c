@@ -13,26 +13,20 @@
 #include "util/array.h"
 #include "util/error.h"
 
-int sonde_device_sums_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+int sonde_device_sums_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct sonde_device_sums *sums = calloc(1, sizeof *sums);
-	if (!sums)
-		return sonde_error(ENOMEM, "out of memory for devices");
+	struct sonde_device_sums *sums = state;
 	sums->session = session;
 	sums->options = *options;
 	sums->window = sonde_window_of(session, options);
-	*state = sums;
 	return 0;
 }
 
 void sonde_device_sums_end(void *state)
 {
 	struct sonde_device_sums *sums = state;
-	if (!sums)
-		return;
 	sonde_map_fini(&sums->map);
 	free(sums->cells);
-	free(sums);
 }
 
 void sonde_device_sum_add(struct sonde_device_sum *into, const struct sonde_device_sum *from)

@@ -41,7 +41,7 @@ struct sonde_device_sums {
 };
 
 /* The functions of a pass. */
-int sonde_device_sums_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options);
+int sonde_device_sums_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options);
 int sonde_device_sums_feed(void *state, const struct sonde_batch *batch);
 int sonde_device_sums_merge(void *state, void *other);
 void sonde_device_sums_end(void *state);

@@ -13,26 +13,20 @@
 #include "util/array.h"
 #include "util/error.h"
 
-int sonde_device_times_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+int sonde_device_times_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct sonde_device_times *times = calloc(1, sizeof *times);
-	if (!times)
-		return sonde_error(ENOMEM, "out of memory for devices");
+	struct sonde_device_times *times = state;
 	times->session = session;
 	times->options = *options;
 	times->window = sonde_window_of(session, options);
 	times->kinds = UINT32_MAX;
-	*state = times;
 	return 0;
 }
 
 void sonde_device_times_end(void *state)
 {
 	struct sonde_device_times *times = state;
-	if (!times)
-		return;
 	free(times->rows);
-	free(times);
 }
 
 /* --- feeding ----------------------------------------------------------------------------------------------------- */
@@ -181,8 +175,8 @@ const char *sonde_device_times_whole(const struct sonde_device_times *times, str
 }
 
 /* Another profiler has taken over the GPU: its activities are unknown from then on, and it looks idle. */
-static int note_taken(const struct sonde_device_times *times, struct sonde_report *report,
-		      struct sonde_section *section)
+static void note_taken(const struct sonde_device_times *times, struct sonde_report *report,
+		       struct sonde_section *section)
 {
 	uint64_t start_ns = sonde_session_run(times->session)->start_ns, from_ns = UINT64_MAX;
 	for (size_t i = 0; i < sonde_session_lost_count(times->session); i++) {
@@ -192,28 +186,25 @@ static int note_taken(const struct sonde_device_times *times, struct sonde_repor
 			from_ns = lost->from_ns < from_ns ? lost->from_ns : from_ns;
 	}
 	if (from_ns < start_ns || from_ns >= times->window.to_ns)
-		return 0;
-	return sonde_report_note(report, section, 1,
-				 "from %.3f s on, another profiler traced the GPUs of a process: shares of time are "
-				 "too low",
-				 (double)(from_ns - start_ns) / 1e9);
+		return;
+	sonde_report_note(report, section, 1,
+			  "from %.3f s on, another profiler traced the GPUs of a process: shares of time are "
+			  "too low",
+			  (double)(from_ns - start_ns) / 1e9);
 }
 
-int sonde_device_times_note(const struct sonde_device_times *times, struct sonde_report *report,
-			    struct sonde_section *section)
+void sonde_device_times_note(const struct sonde_device_times *times, struct sonde_report *report,
+			     struct sonde_section *section)
 {
-	int rc = times->left_out
-		     ? sonde_report_note(report, section, 1,
-					 "%llu activit%s exceeded the memory limit and %s left out: shares are too low",
-					 (unsigned long long)times->left_out,
-					 sonde_word(times->left_out, "y has", "ies have"),
-					 sonde_word(times->left_out, "is", "are"))
-		     : 0;
-	if (!rc)
-		rc = note_taken(times, report, section);
-	if (rc || !times->options.selection.thread)
-		return rc;
-	return sonde_report_note(report, section, 0, "only GPU work submitted by %s", times->options.thread_is);
+	if (times->left_out)
+		sonde_report_note(report, section, 1,
+				  "%llu activit%s exceeded the memory limit and %s left out: shares are too low",
+				  (unsigned long long)times->left_out, sonde_word(times->left_out, "y has", "ies have"),
+				  sonde_word(times->left_out, "is", "are"));
+	note_taken(times, report, section);
+	if (!times->options.selection.thread)
+		return;
+	sonde_report_note(report, section, 0, "only GPU work submitted by %s", times->options.thread_is);
 }
 
 /* --- unions of times --------------------------------------------------------------------------------------------- */

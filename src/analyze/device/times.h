@@ -32,7 +32,7 @@ struct sonde_device_times {
 };
 
 /* The functions of a pass. */
-int sonde_device_times_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options);
+int sonde_device_times_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options);
 int sonde_device_times_feed(void *state, const struct sonde_batch *batch);
 int sonde_device_times_merge(void *state, void *other);
 void sonde_device_times_end(void *state);
@@ -59,8 +59,8 @@ struct sonde_window sonde_device_window(const struct sonde_device_times *times, 
 const char *sonde_device_times_whole(const struct sonde_device_times *times, struct sonde_report *report);
 
 /* Adds the notes common to all of these sections: what was left out, and selected threads. -ENOMEM. */
-int sonde_device_times_note(const struct sonde_device_times *times, struct sonde_report *report,
-			    struct sonde_section *section);
+void sonde_device_times_note(const struct sonde_device_times *times, struct sonde_report *report,
+			     struct sonde_section *section);
 
 /* --- unions of times --------------------------------------------------------------------------------------------- */
 

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/contents.h"
 #include "analyze/device/memory.h"
@@ -388,15 +387,13 @@ static struct sonde_cell reserved_cell(const struct row *row, struct sonde_cell 
 	return row->is_reserved ? cell : sonde_cell_absent("the reserve of the GPU's pools was not reported");
 }
 
-static int row_add(const struct zones *zones, const struct row *from, struct sonde_report *report,
-		   struct sonde_section *section)
+static void row_add(const struct zones *zones, const struct row *from, struct sonde_report *report,
+		    struct sonde_section *section)
 {
 	const struct sonde_session *session = zones->times->session;
 	const struct sonde_site *site = sonde_session_site(session, from->site);
 	const char *device = from->device ? sonde_device_label(session, from->device, report) : "unknown";
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row || !device)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[ZONE] = sonde_cell_text(site ? site->name : "(unknown)");
 	row[CALLS] = sonde_cell_int(from->calls);
 	row[BEGIN_B] = mean_cell(from, from->begin_b);
@@ -409,33 +406,29 @@ static int row_add(const struct zones *zones, const struct row *from, struct son
 	row[RESERVED_B] = reserved_cell(from, sonde_cell_int(from->reserved_b));
 	row[RESERVED_CHANGE_B] = reserved_cell(from, change_cell(from->reserved_change_b));
 	row[DEVICE] = sonde_cell_text(device);
-	return 0;
 }
 
-static int notes_add(const struct zones *zones, const struct sonde_device_blocks *blocks, struct sonde_report *report,
-		     struct sonde_section *section)
+static void notes_add(const struct zones *zones, const struct sonde_device_blocks *blocks, struct sonde_report *report,
+		      struct sonde_section *section)
 {
-	int rc = sonde_report_note(
+	sonde_report_note(
 	    report, section, 0,
 	    "all threads of the process, nested zones included; change: bytes that the calls left allocated");
-	if (!rc)
-		rc =
-		    sonde_report_note(report, section, 0, "requested blocks only; pool reserves are listed separately");
-	if (!rc && blocks->unsized)
-		rc = sonde_report_note(report, section, 1, "%llu allocation%s of unknown size or address %s left out",
-				       (unsigned long long)blocks->unsized, sonde_plural(blocks->unsized),
-				       sonde_word(blocks->unsized, "is", "are"));
-	if (!rc && zones->times->left_out)
-		rc = sonde_report_note(report, section, 1,
-				       "%llu activit%s exceeded the memory limit: the figures are too low",
-				       (unsigned long long)zones->times->left_out,
-				       sonde_word(zones->times->left_out, "y has", "ies have"));
-	if (!rc && zones->beyond)
-		rc = sonde_report_note(report, section, 1, "%llu zones are left out: there are too many names or GPUs",
-				       (unsigned long long)zones->beyond);
-	if (!rc && zones->unread)
-		rc = sonde_report_note(report, section, 1, "part of the zones cannot be read and is left out");
-	return rc;
+	sonde_report_note(report, section, 0, "requested blocks only; pool reserves are listed separately");
+	if (blocks->unsized)
+		sonde_report_note(report, section, 1, "%llu allocation%s of unknown size or address %s left out",
+				  (unsigned long long)blocks->unsized, sonde_plural(blocks->unsized),
+				  sonde_word(blocks->unsized, "is", "are"));
+	if (zones->times->left_out)
+		sonde_report_note(report, section, 1,
+				  "%llu activit%s exceeded the memory limit: the figures are too low",
+				  (unsigned long long)zones->times->left_out,
+				  sonde_word(zones->times->left_out, "y has", "ies have"));
+	if (zones->beyond)
+		sonde_report_note(report, section, 1, "%llu zones are left out: there are too many names or GPUs",
+				  (unsigned long long)zones->beyond);
+	if (zones->unread)
+		sonde_report_note(report, section, 1, "part of the zones cannot be read and is left out");
 }
 
 static int section_add(struct zones *zones, const struct sonde_device_blocks *blocks, struct sonde_report *report)
@@ -451,12 +444,11 @@ static int section_add(struct zones *zones, const struct sonde_device_blocks *bl
 					  zones->count ? "no GPU memory was allocated while a zone ran"
 						       : "no zones: mark them with SONDE_ZONE() (sonde/sonde.h)");
 	struct sonde_section *section = sonde_report_table(report, ID, TITLE, columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for zones");
-	for (size_t i = 0; !rc && i < held && i < limit; i++)
-		rc = row_add(zones, &zones->rows[i], report, section);
-	if (!rc)
-		section->table.omitted = held > limit ? held - limit : 0;
-	return rc ? rc : notes_add(zones, blocks, report, section);
+	for (size_t i = 0; i < held && i < limit; i++)
+		row_add(zones, &zones->rows[i], report, section);
+	section->table.omitted = held > limit ? held - limit : 0;
+	notes_add(zones, blocks, report, section);
+	return 0;
 }
 
 static int blocks_read(struct zones *zones, struct sonde_device_blocks *blocks)
@@ -502,6 +494,7 @@ const struct sonde_pass sonde_pass_device_zones = {
     .title = "GPU memory in each zone: at start and end, and the peak inside",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,
+    .state_b = sizeof(struct sonde_device_times),
     .begin = sonde_device_times_begin,
     .feed = sonde_device_times_feed,
     .merge = sonde_device_times_merge,

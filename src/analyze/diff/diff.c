@@ -45,8 +45,6 @@ static int run_add(struct sonde_diff *diff, struct sonde_section *section, const
 	const struct sonde_cpu_time cpu = sonde_cpu_time_of(session, 0);
 	const char *command = sonde_session_info(session, "run.command");
 	struct sonde_cell *row = sonde_report_row(diff->report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[RUN] = sonde_cell_text(name);
 	const char *untimed = sonde_pass_untimed(session);
 	row[WALL] = !run->closed ? sonde_cell_absent("the recording is incomplete")
@@ -72,12 +70,16 @@ static int run_add(struct sonde_diff *diff, struct sonde_section *section, const
 static int note_at_least(struct sonde_diff *diff, struct sonde_section *section, const char *name,
 			 const struct sonde_session *session)
 {
-	if (!sonde_session_run(session)->closed)
-		return sonde_report_note(diff->report, section, 1,
-					 "the recording of the %s is incomplete: its run times are unknown", name);
-	if (sonde_cpu_time_of(session, 0).at_least)
-		return sonde_report_note(diff->report, section, 1,
-					 "CPU time of the %s is a lower bound: not every process was waited for", name);
+	if (!sonde_session_run(session)->closed) {
+		sonde_report_note(diff->report, section, 1,
+				  "the recording of the %s is incomplete: its run times are unknown", name);
+		return 0;
+	}
+	if (sonde_cpu_time_of(session, 0).at_least) {
+		sonde_report_note(diff->report, section, 1,
+				  "CPU time of the %s is a lower bound: not every process was waited for", name);
+		return 0;
+	}
 	return 0;
 }
 
@@ -93,18 +95,20 @@ static int note_totals(struct sonde_diff *diff, struct sonde_section *section)
 	if (code || is_untimed || !a->wall_ns || !b->wall_ns || !a->closed || !b->closed)
 		return code;
 	double wall = (double)a->wall_ns / (double)b->wall_ns;
-	if (!has_cpu)
-		return sonde_report_note(diff->report, section, 0, "%s by wall time, one run each",
-					 sonde_change_words(wall).text);
-	return sonde_report_note(diff->report, section, 0, "%s by wall time, %s by CPU time, one run each",
-				 sonde_change_words(wall).text, sonde_change_words((double)x.ns / (double)y.ns).text);
+	if (!has_cpu) {
+		sonde_report_note(diff->report, section, 0, "%s by wall time, one run each",
+				  sonde_change_words(wall).text);
+		return 0;
+	}
+	sonde_report_note(diff->report, section, 0, "%s by wall time, %s by CPU time, one run each",
+			  sonde_change_words(wall).text, sonde_change_words((double)x.ns / (double)y.ns).text);
+	return 0;
 }
 
 static int totals(struct sonde_diff *diff)
 {
 	struct sonde_section *section = sonde_report_table(diff->report, "diff", "Run times", columns, COLUMNS);
-	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
-	code = code ? code : run_add(diff, section, "baseline", diff->baseline);
+	int code = run_add(diff, section, "baseline", diff->baseline);
 	code = code ? code : run_add(diff, section, "candidate", diff->candidate);
 	return code ? code : note_totals(diff, section);
 }
@@ -115,36 +119,42 @@ static int say_verdict(struct sonde_diff *diff)
 	if (!diff->is_comparable)
 		diff->verdict = SONDE_VERDICT_INCONCLUSIVE;
 	const char *metric = diff->iteration ? sonde_report_text(report, "iterations of %s", diff->iteration) : NULL;
-	int code = sonde_diff_facts(report, diff->verdict, &diff->change, metric, diff->is_comparable);
-	if (code)
-		return code;
-	if (diff->renamed)
-		return sonde_report_note_first(
+	sonde_diff_facts(report, diff->verdict, &diff->change, metric, diff->is_comparable);
+	if (diff->renamed) {
+		sonde_report_note_first(
 		    report,
 		    sonde_report_text(
 			report,
 			"different programs, not comparable: %s; if they are one program, record it under one name",
 			diff->renamed));
-	if (diff->is_other_program)
-		return sonde_report_note_first(
+		return 0;
+	}
+	if (diff->is_other_program) {
+		sonde_report_note_first(
 		    report, sonde_report_text(report,
 					      "different programs, not comparable: they share functions with only %.1f "
 					      "%% of the candidate's CPU time",
 					      100 * diff->common_share));
-	if (isnan(diff->change.by) && diff->iteration)
-		return sonde_report_note(report, NULL, 0,
-					 "inconclusive: too few steady iterations of %s, the longest ones",
-					 diff->iteration);
-	if (isnan(diff->change.by))
-		return sonde_report_note(report, NULL, 0,
-					 "inconclusive: one run each shows no run-to-run variation; use sonde bench "
-					 "--vs, or sonde_iteration()");
-	code = sonde_report_note(report, NULL, 0, "%s: %s by iterations of %s, within these two runs",
-				 sonde_verdict_name(diff->verdict), sonde_change_words(diff->change.by).text,
-				 diff->iteration);
+		return 0;
+	}
+	if (isnan(diff->change.by) && diff->iteration) {
+		sonde_report_note(report, NULL, 0, "inconclusive: too few steady iterations of %s, the longest ones",
+				  diff->iteration);
+		return 0;
+	}
+	if (isnan(diff->change.by)) {
+		sonde_report_note(report, NULL, 0,
+				  "inconclusive: one run each shows no run-to-run variation; use sonde bench "
+				  "--vs, or sonde_iteration()");
+		return 0;
+	}
+	sonde_report_note(report, NULL, 0, "%s: %s by iterations of %s, within these two runs",
+			  sonde_verdict_name(diff->verdict), sonde_change_words(diff->change.by).text, diff->iteration);
 	/* If iterations get no verdict for another reason, a note states it. */
 	const struct sonde_change_why why = sonde_change_why(&diff->change, 2 * diff->options->margin, "iterations");
-	return code || !*why.text || !diff->is_comparable ? code : sonde_report_note(report, NULL, 1, "%s", why.text);
+	if (*why.text && diff->is_comparable)
+		sonde_report_note(report, NULL, 1, "%s", why.text);
+	return 0;
 }
 
 /* --- choosing sections -------------------------------------------------------------------------------------------- */
@@ -224,21 +234,21 @@ static int say_absent(struct sonde_diff *diff, const struct part *part)
 												     diff->candidate,
 												     part->kinds,
 												     diff->report);
-	if (!diff->options->sections && ((a && part->has(diff->candidate)) || (b && part->has(diff->baseline))))
-		return sonde_report_note(diff->report, NULL, 1, "%s are not compared: %s: %s", part->what,
-					 a ? "baseline" : "candidate", a ? a : b);
+	if (!diff->options->sections && ((a && part->has(diff->candidate)) || (b && part->has(diff->baseline)))) {
+		sonde_report_note(diff->report, NULL, 1, "%s are not compared: %s: %s", part->what,
+				  a ? "baseline" : "candidate", a ? a : b);
+		return 0;
+	}
 	if (!sonde_diff_has_section(diff->options->sections, part->name))
 		return 0;
 	struct sonde_section *section = sonde_report_table(diff->report, part->name, part->title, NULL, 0);
-	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
-	if (!code && a)
-		code = sonde_report_note(diff->report, section, 1, "baseline: %s", a);
-	if (!code && b)
-		code = sonde_report_note(diff->report, section, 1, "candidate: %s", b);
-	if (!code && !a && !b)
-		code =
-		    sonde_report_note(diff->report, section, 1, "no %s to compare: none are in both runs", part->what);
-	return code;
+	if (a)
+		sonde_report_note(diff->report, section, 1, "baseline: %s", a);
+	if (b)
+		sonde_report_note(diff->report, section, 1, "candidate: %s", b);
+	if (!a && !b)
+		sonde_report_note(diff->report, section, 1, "no %s to compare: none are in both runs", part->what);
+	return 0;
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
@@ -272,7 +282,6 @@ static int note_losses(struct sonde_diff *diff, const char *name, const struct s
 {
 	uint64_t damaged_b = sonde_session_damaged_b(session), skipped = sonde_session_run(session)->skipped_chunks;
 	uint64_t lost = 0, events = 0;
-	int code = 0;
 	for (size_t i = 0; i < sonde_session_lost_count(session); i++) {
 		const struct sonde_lost *row = sonde_session_lost(session, i);
 		lost += row->count;
@@ -280,13 +289,13 @@ static int note_losses(struct sonde_diff *diff, const char *name, const struct s
 	}
 	diff->is_whole &= !damaged_b && !skipped && !events;
 	if (damaged_b || skipped)
-		code = sonde_report_note(diff->report, NULL, 1,
-					 "%llu bytes and %llu chunks of the %s cannot be read and are left out",
-					 (unsigned long long)damaged_b, (unsigned long long)skipped, name);
-	if (!code && lost)
-		code = sonde_report_note(diff->report, NULL, 1, "%llu records of the %s were lost while it ran",
-					 (unsigned long long)lost, name);
-	return code;
+		sonde_report_note(diff->report, NULL, 1,
+				  "%llu bytes and %llu chunks of the %s cannot be read and are left out",
+				  (unsigned long long)damaged_b, (unsigned long long)skipped, name);
+	if (lost)
+		sonde_report_note(diff->report, NULL, 1, "%llu records of the %s were lost while it ran",
+				  (unsigned long long)lost, name);
+	return 0;
 }
 
 int sonde_diff_losses(struct sonde_diff *diff)
@@ -296,5 +305,6 @@ int sonde_diff_losses(struct sonde_diff *diff)
 	if (code || diff->is_whole || !diff->iteration)
 		return code;
 	diff->verdict = SONDE_VERDICT_INCONCLUSIVE;
-	return sonde_report_note(diff->report, NULL, 1, "iterations get no verdict when events are missing");
+	sonde_report_note(diff->report, NULL, 1, "iterations get no verdict when events are missing");
+	return 0;
 }

@@ -17,7 +17,6 @@
 #include "analyze/statistics/stats.h"
 #include "util/array.h"
 #include "util/error.h"
-#include "util/map.h"
 
 enum { DEFAULT_ROWS = 20, LEAST_SAMPLES = 30 };
 enum { CHANGE, BASE_SHARE, SHARE, BASE_NS, NS, CHANGE_NS, P, FUNCTION, MODULE, TOTAL_CHANGE, TOTAL_P, COLUMNS };
@@ -237,8 +236,6 @@ static int row_add(struct sonde_diff *diff, struct sonde_section *section, const
 		   const struct row *row)
 {
 	struct sonde_cell *cells = sonde_report_row(diff->report, section);
-	if (!cells)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	cells[CHANGE] = sonde_cell_real(row->change, row->half);
 	cells[BASE_SHARE] = sonde_cell_real((double)row->ns[BASELINE] / (double)table->all_ns[BASELINE], 0);
 	cells[SHARE] = sonde_cell_real((double)row->ns[CANDIDATE] / (double)table->all_ns[CANDIDATE], 0);
@@ -284,7 +281,7 @@ static int find_renamed(struct sonde_diff *diff, struct table *table)
 	    diff->report,
 	    "functions with %.1f %% of the candidate's CPU time have the same names, but are in %s and in %s",
 	    100 * common, of[CANDIDATE]->module, of[BASELINE]->module);
-	return diff->renamed ? 0 : sonde_error(ENOMEM, "out of memory for a note");
+	return 0;
 }
 
 /* Programs with almost nothing in common are not two versions of one. */
@@ -300,24 +297,29 @@ static int check_common(struct sonde_diff *diff, struct table *table, struct son
 	diff->is_other_program = 1;
 	diff->common_share = common;
 	int code = find_renamed(diff, table);
-	if (code || diff->renamed)
-		return code ? code : sonde_report_note(diff->report, section, 1, "%s", diff->renamed);
-	return sonde_report_note(
+	if (code || diff->renamed) {
+		if (!code)
+			sonde_report_note(diff->report, section, 1, "%s", diff->renamed);
+		return code;
+	}
+	sonde_report_note(
 	    diff->report, section, 1,
 	    "different programs, not comparable: shared functions have %.1f %% of the candidate's CPU time",
 	    100 * common);
+	return 0;
 }
 
 static int note_without(struct sonde_diff *diff, const struct table *table, struct sonde_section *section)
 {
 	if (!table->without_ns[BASELINE] && !table->without_ns[CANDIDATE])
 		return 0;
-	return sonde_report_note(
-	    diff->report, section, 1, "CPU time without a stack is not included: baseline %.1f %%, candidate %.1f %%",
-	    100 * sonde_stats_share((double)table->without_ns[BASELINE],
-				    (double)(table->without_ns[BASELINE] + table->all_ns[BASELINE])),
-	    100 * sonde_stats_share((double)table->without_ns[CANDIDATE],
-				    (double)(table->without_ns[CANDIDATE] + table->all_ns[CANDIDATE])));
+	sonde_report_note(diff->report, section, 1,
+			  "CPU time without a stack is not included: baseline %.1f %%, candidate %.1f %%",
+			  100 * sonde_stats_share((double)table->without_ns[BASELINE],
+						  (double)(table->without_ns[BASELINE] + table->all_ns[BASELINE])),
+			  100 * sonde_stats_share((double)table->without_ns[CANDIDATE],
+						  (double)(table->without_ns[CANDIDATE] + table->all_ns[CANDIDATE])));
+	return 0;
 }
 
 static int table_fill(struct sonde_diff *diff, struct table *table)
@@ -325,7 +327,7 @@ static int table_fill(struct sonde_diff *diff, struct table *table)
 	struct sonde_section *section =
 	    sonde_report_table(diff->report, "diff-functions", "Functions by change of CPU share", columns, COLUMNS);
 	size_t limit = diff->options->limit ? diff->options->limit : DEFAULT_ROWS;
-	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
+	int code = 0;
 	size_t shown = 0;
 	qsort(table->rows, table->count, sizeof *table->rows, by_change);
 	for (size_t i = 0; !code && i < table->count; i++)
@@ -336,11 +338,11 @@ static int table_fill(struct sonde_diff *diff, struct table *table)
 	section->table.omitted = shown > limit ? shown - limit : 0;
 	code = check_common(diff, table, section);
 	code = code ? code : note_without(diff, table, section);
-	return code
-		   ? code
-		   : sonde_report_note(
-			 diff->report, section, 0,
-			 "change: candidate − baseline, with its 95 %% interval; run-to-run variation is not included");
+	if (!code)
+		sonde_report_note(
+		    diff->report, section, 0,
+		    "change: candidate − baseline, with its 95 %% interval; run-to-run variation is not included");
+	return code;
 }
 
 int sonde_diff_functions(struct sonde_diff *diff)

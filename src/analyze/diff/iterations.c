@@ -45,26 +45,22 @@ struct series {
 	int unsteady;
 };
 
-static int marks_read(struct sonde_annotations **out, struct sonde_session *session)
+static int marks_read(struct sonde_annotations *out, struct sonde_session *session)
 {
 	static const struct sonde_pass_options all;
 	struct sonde_cursor *cursor;
 	const struct sonde_batch *batch;
-	void *state;
-	int code = sonde_marks_new(&state, session, &all, 1u << SONDE_EVENT_ITERATION);
-	if (code)
-		return code;
-	*out = state;
-	code = sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_EVENTS);
+	sonde_marks_init(out, session, &all, 1u << SONDE_EVENT_ITERATION);
+	int code = sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_EVENTS);
 	while (!code) {
 		int got = sonde_cursor_next(cursor, &batch);
 		if (!got)
 			break;
-		code = got > 0 ? sonde_marks_feed(state, batch) : got == -ENOMEM ? got : 0;
+		code = got > 0 ? sonde_marks_feed(out, batch) : got == -ENOMEM ? got : 0;
 	}
 	sonde_cursor_close(cursor);
 	if (!code)
-		sonde_marks_sort_by_thread(*out);
+		sonde_marks_sort_by_thread(out);
 	return code;
 }
 
@@ -231,18 +227,16 @@ static int note_noise(struct sonde_diff *diff, struct sonde_section *section, co
 		      const double noise[2])
 {
 	int is_candidate = from->change.by < 1;
-	return sonde_report_note(
-	    diff->report, section, 1,
-	    "noisy run: other programs had the CPUs for %.0f %% of the %s; %s can differ by that alone",
-	    100 * noise[is_candidate], is_candidate ? "candidate" : "baseline", from->name);
+	sonde_report_note(diff->report, section, 1,
+			  "noisy run: other programs had the CPUs for %.0f %% of the %s; %s can differ by that alone",
+			  100 * noise[is_candidate], is_candidate ? "candidate" : "baseline", from->name);
+	return 0;
 }
 
 static int row_add(struct sonde_diff *diff, struct sonde_section *section, const struct compared *from,
 		   const double noise[2])
 {
 	struct sonde_cell *row = sonde_report_row(diff->report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[NAME] = sonde_cell_text(from->name);
 	row[BASE_COUNT] = sonde_cell_int(from->baseline.count);
 	row[COUNT] = sonde_cell_int(from->candidate.count);
@@ -259,9 +253,11 @@ static int row_add(struct sonde_diff *diff, struct sonde_section *section, const
 	}
 	if (from->is_noise)
 		return note_noise(diff, section, from, noise);
-	if (from->baseline.unsteady || from->candidate.unsteady)
-		return sonde_report_note(diff->report, section, 1, "%s is not steady in the %s, so it gets no verdict",
-					 from->name, from->baseline.unsteady ? "baseline" : "candidate");
+	if (from->baseline.unsteady || from->candidate.unsteady) {
+		sonde_report_note(diff->report, section, 1, "%s is not steady in the %s, so it gets no verdict",
+				  from->name, from->baseline.unsteady ? "baseline" : "candidate");
+		return 0;
+	}
 	return 0;
 }
 
@@ -281,15 +277,15 @@ static int table_fill(struct sonde_diff *diff, const struct comparisons *all, co
 {
 	struct sonde_section *section =
 	    sonde_report_table(diff->report, "diff-iterations", "Shared iterations", columns, COLUMNS);
-	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
+	int code = 0;
 	for (size_t i = 0; !code && i < all->count; i++)
 		code = row_add(diff, section, &all->rows[i], noise);
-	return code
-		   ? code
-		   : sonde_report_note(
-			 diff->report, section, 0,
-			 "ratios of means of groups of iterations, after warm-up; a verdict needs p < 0.01 and %.3g %%",
-			 200 * diff->options->margin);
+	if (!code)
+		sonde_report_note(
+		    diff->report, section, 0,
+		    "ratios of means of groups of iterations, after warm-up; a verdict needs p < 0.01 and %.3g %%",
+		    200 * diff->options->margin);
+	return code;
 }
 
 static int compare_all(struct sonde_diff *diff, const struct sonde_annotations *marks[2])
@@ -313,27 +309,26 @@ static int compare_all(struct sonde_diff *diff, const struct sonde_annotations *
 
 int sonde_diff_iterations(struct sonde_diff *diff)
 {
-	struct sonde_annotations *marks[2] = {NULL, NULL};
+	struct sonde_annotations marks[2] = {0};
 	int code = marks_read(&marks[0], diff->baseline);
 	code = code ? code : marks_read(&marks[1], diff->candidate);
-	if (!code && marks[0]->count && marks[1]->count)
-		code = compare_all(diff, (const struct sonde_annotations *[2]){marks[0], marks[1]});
+	if (!code && marks[0].count && marks[1].count)
+		code = compare_all(diff, (const struct sonde_annotations *[2]){&marks[0], &marks[1]});
 	for (int i = 0; i < 2; i++)
-		if (marks[i])
-			sonde_marks_end(marks[i]);
+		sonde_marks_end(&marks[i]);
 	return code;
 }
 
 int sonde_diff_iterations_of(struct sonde_diff_figures *out, struct sonde_session *session)
 {
-	struct sonde_annotations *marks = NULL;
+	struct sonde_annotations marks;
 	int code = marks_read(&marks, session);
-	for (uint32_t id = 1; !code && marks->count && id <= sonde_session_site_count(session); id++) {
+	for (uint32_t id = 1; !code && marks.count && id <= sonde_session_site_count(session); id++) {
 		const struct sonde_site *site = sonde_session_site(session, id);
 		struct series series;
 		if (site->kind != SONDE_SITE_ITERATION || is_repeated(session, id))
 			continue;
-		code = series_of(&series, marks, site->name);
+		code = series_of(&series, &marks, site->name);
 		struct sonde_diff_figure row = {
 		    .name = site->name,
 		    .module = "",
@@ -343,7 +338,6 @@ int sonde_diff_iterations_of(struct sonde_diff_figures *out, struct sonde_sessio
 			code = sonde_diff_figure_put(out, &row);
 		free(series.values);
 	}
-	if (marks)
-		sonde_marks_end(marks);
+	sonde_marks_end(&marks);
 	return code;
 }

@@ -40,19 +40,18 @@ static const struct sonde_diff_recording *run_at(const struct sonde_diff_runs *r
 static int check_machines(struct sonde_diff_runs *runs)
 {
 	size_t all = runs->count[0] + runs->count[1];
-	int code = 0;
 	for (size_t k = 0; k < sonde_machine_key_count && k < SONDE_DIFF_HOST_KEYS; k++)
-		for (size_t i = 1; !code && i < all; i++) {
+		for (size_t i = 1; i < all; i++) {
 			const char *a = run_at(runs, 0)->host[k], *b = run_at(runs, i)->host[k];
 			if (!a || !b || !strcmp(a, b))
 				continue;
 			const struct sonde_machine_key *key = &sonde_machine_keys[k];
 			runs->is_comparable &= !key->decides;
-			code = sonde_report_note(runs->report, NULL, 1, "the %s differ: %s, %s%s", key->what, a, b,
-						 key->decides ? ": the recordings are not comparable" : "");
+			sonde_report_note(runs->report, NULL, 1, "the %s differ: %s, %s%s", key->what, a, b,
+					  key->decides ? ": the recordings are not comparable" : "");
 			break;
 		}
-	return code;
+	return 0;
 }
 
 struct start {
@@ -121,10 +120,11 @@ static int check_order(struct sonde_diff_runs *runs)
 		how = "the order of the recordings is unknown";
 	if (code || runs->is_in_turn)
 		return code;
-	return sonde_report_note(
+	sonde_report_note(
 	    runs->report, NULL, 1,
 	    "%s: the system may have changed, so a change below %.0f %% gets no verdict; interleave the runs", how,
 	    100 * SONDE_CHANGE_DRIFT);
+	return 0;
 }
 
 static double margin_of(const struct sonde_diff_runs *runs)
@@ -167,8 +167,6 @@ static int total_add(struct sonde_diff_runs *runs, struct sonde_section *section
 {
 	const struct sonde_change *change = &compared->change;
 	struct sonde_cell *row = sonde_report_row(runs->report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[SONDE_COMPARED_METRIC] = sonde_cell_text(totals[total].label);
 	row[SONDE_COMPARED_UNIT] = sonde_cell_text(totals[total].unit);
 	cells_set(row, compared, totals[total].scale, "in no recording");
@@ -186,7 +184,7 @@ static int put_totals(struct sonde_diff_runs *runs, struct sonde_diff_compared c
 {
 	double p[REQUESTED];
 	struct sonde_section *section = sonde_diff_table(runs->report, "diff", "Run times");
-	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
+	int code = 0;
 	for (int i = 0; !code && i < SONDE_DIFF_TOTALS; i++) {
 		enum sonde_diff_total total = (enum sonde_diff_total)i;
 		code = sonde_diff_compare(&compared[i], runs, total_of, &total, 0);
@@ -199,10 +197,10 @@ static int put_totals(struct sonde_diff_runs *runs, struct sonde_diff_compared c
 		compared[i].change.p = p[i];
 	for (int i = 0; !code && i < SONDE_DIFF_TOTALS; i++)
 		code = total_add(runs, section, (enum sonde_diff_total)i, &compared[i]);
-	return code ? code
-		    : sonde_report_note(
-			  runs->report, section, 0,
-			  "medians of runs (Hodges-Lehmann, Mann-Whitney), p corrected (Benjamini-Hochberg)");
+	if (!code)
+		sonde_report_note(runs->report, section, 0,
+				  "medians of runs (Hodges-Lehmann, Mann-Whitney), p corrected (Benjamini-Hochberg)");
+	return code;
 }
 
 /* --- iterations -------------------------------------------------------------------------------------------------- */
@@ -217,9 +215,7 @@ static int iteration_add(struct sonde_diff_runs *runs, struct sonde_section *sec
 			 const struct sonde_diff_compared *compared)
 {
 	struct sonde_cell *row = sonde_report_row(runs->report, section);
-	char *copy = sonde_report_text(runs->report, "%s", name);
-	if (!row || !copy)
-		return sonde_error(ENOMEM, "out of memory for a row");
+	const char *copy = sonde_report_text(runs->report, "%s", name);
 	row[SONDE_COMPARED_METRIC] = sonde_cell_text(copy);
 	row[SONDE_COMPARED_UNIT] = sonde_cell_text("µs");
 	cells_set(row, compared, 1e3, "no recording of this side has it");
@@ -244,10 +240,8 @@ static int put_iterations(struct sonde_diff_runs *runs)
 	}
 	if (!code && sonde_change_correct(p, names.count))
 		code = sonde_error(ENOMEM, "out of memory for iterations");
-	if (!code && names.count) {
+	if (!code && names.count)
 		section = sonde_diff_table(runs->report, "diff-iterations", "Iterations: means of steady ones, by run");
-		code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
-	}
 	for (size_t i = 0; !code && i < names.count; i++) {
 		compared[i].change.p = p[i];
 		code = iteration_add(runs, section, names.row[i].name, &compared[i]);
@@ -268,17 +262,14 @@ static int note_losses(struct sonde_diff_runs *runs)
 		lossy += run_at(runs, i)->lost != 0;
 		open += !run_at(runs, i)->closed;
 	}
-	int code = damaged ? sonde_report_note(runs->report, NULL, 1, "%zu recordings: %zu are partly unreadable", all,
-					       damaged)
-			   : 0;
-	if (!code && open)
-		code =
-		    sonde_report_note(runs->report, NULL, 1,
-				      "%zu recordings: %zu are incomplete, so their run times are unknown", all, open);
-	if (!code && lossy)
-		code = sonde_report_note(runs->report, NULL, 1, "%zu recordings: %zu lost records while they ran", all,
-					 lossy);
-	return code;
+	if (damaged)
+		sonde_report_note(runs->report, NULL, 1, "%zu recordings: %zu are partly unreadable", all, damaged);
+	if (open)
+		sonde_report_note(runs->report, NULL, 1,
+				  "%zu recordings: %zu are incomplete, so their run times are unknown", all, open);
+	if (lossy)
+		sonde_report_note(runs->report, NULL, 1, "%zu recordings: %zu lost records while they ran", all, lossy);
+	return 0;
 }
 
 static int say_verdict(struct sonde_diff_runs *runs, const struct sonde_diff_compared *compared,
@@ -289,32 +280,34 @@ static int say_verdict(struct sonde_diff_runs *runs, const struct sonde_diff_com
 	int is_known = change->is_ratio && !isnan(change->by);
 	if (runs->is_comparable && is_known)
 		runs->verdict = sonde_change_verdict(change, margin_of(runs));
-	int code =
-	    sonde_diff_facts(report, runs->verdict, change, by == SONDE_DIFF_CPU ? "cpu" : "wall", runs->is_comparable);
-	if (!code && runs->is_other_program)
-		return sonde_report_note_first(
+	sonde_diff_facts(report, runs->verdict, change, by == SONDE_DIFF_CPU ? "cpu" : "wall", runs->is_comparable);
+	if (runs->is_other_program) {
+		sonde_report_note_first(
 		    report, sonde_report_text(report,
 					      "different programs, not comparable: they share functions with only %.1f "
 					      "%% of the candidate's CPU time",
 					      100 * runs->common_share));
-	if (code || !is_known)
-		return code ? code
-			    : sonde_report_note(report, NULL, 1, "inconclusive: the run times of one side are unknown");
-	code = sonde_report_note(report, NULL, 0,
-				 change->p < 0.001 ? "%s: %s by %s time (%zu and %zu runs, p < 0.001)"
-						   : "%s: %s by %s time (%zu and %zu runs, p = %.3f)",
-				 sonde_verdict_name(runs->verdict), sonde_change_words(change->by).text,
-				 totals[by].label, change->baseline, change->candidate, change->p);
+		return 0;
+	}
+	if (!is_known) {
+		sonde_report_note(report, NULL, 1, "inconclusive: the run times of one side are unknown");
+		return 0;
+	}
+	sonde_report_note(report, NULL, 0,
+			  change->p < 0.001 ? "%s: %s by %s time (%zu and %zu runs, p < 0.001)"
+					    : "%s: %s by %s time (%zu and %zu runs, p = %.3f)",
+			  sonde_verdict_name(runs->verdict), sonde_change_words(change->by).text, totals[by].label,
+			  change->baseline, change->candidate, change->p);
 	double least = sonde_diff_least_p(change->baseline, change->candidate), alone = fmin(REQUESTED * least, 1);
 	const struct sonde_change_why why = sonde_change_why(change, margin_of(runs), "runs");
-	if (!code && runs->is_comparable && alone < 0.01 && *why.text)
-		code = sonde_report_note(report, NULL, 1, "%s", why.text);
-	if (!code && runs->verdict == SONDE_VERDICT_INCONCLUSIVE && alone >= 0.01)
-		code = sonde_report_note(report, NULL, 1,
-					 "with %zu and %zu runs, p cannot be below %.3f (%.3f if only one metric "
-					 "differs): use at least 6 runs",
-					 change->baseline, change->candidate, least, alone);
-	return code;
+	if (runs->is_comparable && alone < 0.01 && *why.text)
+		sonde_report_note(report, NULL, 1, "%s", why.text);
+	if (runs->verdict == SONDE_VERDICT_INCONCLUSIVE && alone >= 0.01)
+		sonde_report_note(report, NULL, 1,
+				  "with %zu and %zu runs, p cannot be below %.3f (%.3f if only one metric "
+				  "differs): use at least 6 runs",
+				  change->baseline, change->candidate, least, alone);
+	return 0;
 }
 
 int sonde_diff_runs(struct sonde_diff_runs *runs)

@@ -46,8 +46,8 @@ void sonde_diff_change_cells(struct sonde_cell *row, const struct sonde_change *
 	row[SONDE_COMPARED_P] = sonde_cell_real(change->p, 0);
 }
 
-int sonde_diff_facts(struct sonde_report *report, enum sonde_verdict verdict, const struct sonde_change *change,
-		     const char *metric, int is_comparable)
+void sonde_diff_facts(struct sonde_report *report, enum sonde_verdict verdict, const struct sonde_change *change,
+		      const char *metric, int is_comparable)
 {
 	const char *none = metric ? "too few values to compare" : "no common iterations";
 	int is_known = change->is_ratio && !isnan(change->by), has_interval = is_known && isfinite(change->high);
@@ -63,8 +63,6 @@ int sonde_diff_facts(struct sonde_report *report, enum sonde_verdict verdict, co
 	    {"metric", metric ? sonde_cell_text(metric) : sonde_cell_absent(none)},
 	    {"comparable", sonde_cell_int((uint64_t)is_comparable)},
 	};
-	int code = 0;
-	for (size_t i = 0; !code && i < sizeof facts / sizeof *facts; i++)
-		code = sonde_report_fact(report, facts[i].key, facts[i].cell);
-	return code;
+	for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+		sonde_report_fact(report, facts[i].key, facts[i].cell);
 }

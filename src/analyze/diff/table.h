@@ -38,7 +38,7 @@ void sonde_diff_change_cells(struct sonde_cell *row, const struct sonde_change *
 
 /* Adds the keys at the top of every comparison's JSON: verdict, speedup, ci95_low, ci95_high, p, metric, comparable.
  * `metric`: NULL = none was compared. 0 or -ENOMEM. */
-int sonde_diff_facts(struct sonde_report *report, enum sonde_verdict verdict, const struct sonde_change *change,
-		     const char *metric, int is_comparable);
+void sonde_diff_facts(struct sonde_report *report, enum sonde_verdict verdict, const struct sonde_change *change,
+		      const char *metric, int is_comparable);
 
 #endif

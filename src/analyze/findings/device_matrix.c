@@ -149,7 +149,7 @@ static int counters_read(struct counters *counters, const struct sonde_facts *fa
 	int rc = counters_init(counters, facts->session);
 	rc = rc ? rc : sonde_device_rows_read(&times, facts, 1u << SONDE_ACTIVITY_KERNEL);
 	rc = rc || !times ? rc : add_times(counters, times, facts->options->selection.thread);
-	sonde_device_times_end(times);
+	sonde_device_rows_free(times);
 	return rc;
 }
 

@@ -90,7 +90,7 @@ static void kernels_end(struct sonde_device_times *times, uint32_t *names)
 {
 	if (!times)
 		return;
-	sonde_device_times_end(times);
+	sonde_device_rows_free(times);
 	free(names);
 }
 

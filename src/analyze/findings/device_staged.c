@@ -290,8 +290,6 @@ static int way_add(const struct staged *staged, struct sonde_found *found, const
 				 ? sonde_report_text(found->report, "at %.3g GB/s, as measured between these two GPUs",
 						     times.b_per_s / 1e9)
 				 : "which takes no longer than the longer of the two copies (assumed)";
-	if (!from || !to || !direct)
-		return sonde_error(ENOMEM, "out of memory for findings");
 	return sonde_found_add(
 	    found,
 	    &(struct sonde_finding){
@@ -365,6 +363,6 @@ SONDE_EVALUATE(staged_copies)
 	if (rc || !staged.times)
 		return rc;
 	rc = staged_evaluate(&staged, found);
-	sonde_device_times_end(staged.times);
+	sonde_device_rows_free(staged.times);
 	return rc;
 }

@@ -1,10 +1,13 @@
 /* devices.c: rules about idle devices, which wait for the host or for the next launch. */
 #include "analyze/findings/devices.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/findings/rules.h"
+#include "util/error.h"
 #include "sonde/device.h"
 
 #define LAUNCH_NS 100000.0 /* shorter gaps are launch latency, longer ones are time of the host */
@@ -109,19 +112,26 @@ static int rows_feed(struct sonde_device_times *times, struct sonde_session *ses
 	return rc;
 }
 
+void sonde_device_rows_free(struct sonde_device_times *times)
+{
+	if (times)
+		sonde_device_times_end(times);
+	free(times);
+}
+
 int sonde_device_rows_read(struct sonde_device_times **out, const struct sonde_facts *facts, uint32_t kinds)
 {
 	static const struct sonde_pass_options whole;
-	void *state = NULL;
+	struct sonde_device_times *times = calloc(1, sizeof *times);
 	*out = NULL;
-	int rc = sonde_device_times_begin(&state, facts->session, &whole);
-	struct sonde_device_times *times = state;
+	int rc = times ? sonde_device_times_begin(times, facts->session, &whole)
+		       : sonde_error(ENOMEM, "out of memory for devices");
 	if (rc)
 		return rc;
 	times->kinds = kinds;
 	rc = rows_feed(times, facts->session);
 	if (rc || times->left_out) {
-		sonde_device_times_end(times);
+		sonde_device_rows_free(times);
 		return rc;
 	}
 	times->window = sonde_window_of(facts->session, facts->options);

@@ -37,8 +37,9 @@ size_t sonde_device_row_of(const struct sonde_columns_rows *of, struct sonde_col
 
 /* Reads activities of these kinds (bits 1 << kind), sorted by start. They cover all threads and the whole recording, so
  * that they can be numbered; the window is the selected time. 0 with NULL if memory was too small for all of them: then
- * no conclusion is possible. Free with sonde_device_times_end(). -ENOMEM. */
+ * no conclusion is possible. Free with sonde_device_rows_free(). -ENOMEM. */
 int sonde_device_rows_read(struct sonde_device_times **out, const struct sonde_facts *facts, uint32_t kinds);
+void sonde_device_rows_free(struct sonde_device_times *times);
 
 /* The function or zone in which most of the time of gaps of at least least_ns falls: "prepare"; "" = unknown. */
 const char *sonde_device_gaps_in(const struct sonde_facts *facts, const char *device, double least_ns,

@@ -14,7 +14,6 @@
 #include "analyze/resource/machine_sums.h"
 #include "analyze/marks.h"
 #include "analyze/window.h"
-#include "analyze/words.h"
 #include "analyze/work/roofline.h"
 #include "util/array.h"
 #include "util/error.h"
@@ -235,22 +234,20 @@ static uint32_t lossy_needs(const struct sonde_session *session)
 }
 
 /* Drops findings that depend on lost records. */
-static int suppress(struct sonde_found *found, const struct sonde_session *session, struct sonde_report *report,
-		    struct sonde_section *section)
+static void suppress(struct sonde_found *found, const struct sonde_session *session, struct sonde_report *report,
+		     struct sonde_section *section)
 {
 	uint32_t lossy = lossy_needs(session);
 	size_t kept = 0;
-	int rc = 0;
 	for (size_t i = 0; i < found->count; i++) {
 		const struct sonde_finding *finding = &found->rows[i];
 		if (!(finding->rule->needs & lossy))
 			found->rows[kept++] = *finding;
-		else if (!rc)
-			rc = sonde_report_note(report, section, 1, "suppressed: %s (%s): its data is incomplete",
-					       finding->rule->id, finding->subject);
+		else
+			sonde_report_note(report, section, 1, "suppressed: %s (%s): its data is incomplete",
+					  finding->rule->id, finding->subject);
 	}
 	found->count = kept;
-	return rc;
 }
 
 /* --- evaluating the rules ----------------------------------------------------------------------------------------- */
@@ -334,8 +331,10 @@ static int note_unjudged(const struct sonde_facts *facts, struct sonde_found *fo
 	const char *nothing = is_truncated ? NULL : sonde_pass_missing(session, SONDE_EVERY_KIND, report),
 		   *advice = NULL;
 	found->has_data = !nothing;
-	if (nothing)
-		return sonde_report_note(report, section, 1, "nothing was checked; %s", nothing);
+	if (nothing) {
+		sonde_report_note(report, section, 1, "nothing was checked; %s", nothing);
+		return 0;
+	}
 	const char *samples = has_samples(facts) ? "" : ", CPU time (no samples)";
 	const char *missing = list_missing(facts, report, &advice);
 	const char *path = facts->has_path ? "" : ", wake-ups (no critical path)";
@@ -351,12 +350,12 @@ static int note_unjudged(const struct sonde_facts *facts, struct sonde_found *fo
 		return sonde_error(ENOMEM, "out of memory for findings");
 	if (!*all)
 		return 0;
-	int rc = sonde_report_note(
-	    report, section, is_truncated,
-	    is_truncated ? "not checked, since the recording is incomplete: %s" : "not checked: %s", all + 2);
-	if (!rc && !is_truncated && advice)
+	sonde_report_note(report, section, is_truncated,
+			  is_truncated ? "not checked, since the recording is incomplete: %s" : "not checked: %s",
+			  all + 2);
+	if (!is_truncated && advice)
 		sonde_report_advise(report, section, SONDE_ACTION_RECORD, advice);
-	return rc;
+	return 0;
 }
 
 /* The command, shell-quoted; NULL = its words are unknown: old recordings do not store them, and merged ones have
@@ -397,18 +396,16 @@ static int evaluate_all(const struct sonde_facts *facts, struct sonde_found *fou
 static int note_withheld(const struct sonde_found *found, const struct sonde_found *possible,
 			 struct sonde_section *section)
 {
-	int rc = 0;
-	for (size_t i = 0; !rc && i < possible->count; i++) {
+	for (size_t i = 0; i < possible->count; i++) {
 		const struct sonde_finding *finding = &possible->rows[i];
 		int is_first = !i || possible->rows[i - 1].rule != finding->rule;
 		if (!is_first || !(finding->rule->needs & SONDE_NEEDS_CEILINGS) ||
 		    sonde_found_has(found, finding->rule))
 			continue;
-		rc = sonde_report_note(found->report, section, 1,
-				       "withheld: %s (%s): the machine's ceilings are doubtful", finding->rule->id,
-				       finding->subject);
+		sonde_report_note(found->report, section, 1, "withheld: %s (%s): the machine's ceilings are doubtful",
+				  finding->rule->id, finding->subject);
 	}
-	return rc;
+	return 0;
 }
 
 /* Whether, with these ceilings, the rules might find something else first if no other program had run. If not, notes
@@ -422,7 +419,8 @@ static int is_doubtful(const struct sonde_facts *facts, enum sonde_ceilings ceil
 	other.ceilings = ceilings;
 	int rc = sonde_report_new(&possible.report);
 	rc = rc ? rc : evaluate_all(&other, &possible);
-	rc = rc ? rc : suppress(&possible, facts->session, possible.report, NULL);
+	if (!rc)
+		suppress(&possible, facts->session, possible.report, NULL);
 	rc = rc ? rc : sonde_finding_is_doubtful(facts, noise, found, &possible);
 	if (!rc && ceilings == SONDE_CEILINGS_ANY)
 		rc = note_withheld(found, &possible, section);
@@ -463,15 +461,18 @@ static int suppress_noisy(struct sonde_found *found, const struct sonde_facts *f
 			found->rows[kept++] = found->rows[i];
 	found->count = kept;
 	found->is_noisy = 1;
-	if (!is_noise)
-		return sonde_report_note(report, section, 1,
-					 "Noisy ceilings: time findings are withheld; sonde roofline --measure when "
-					 "idle, then record again.");
-	return sonde_report_note(
+	if (!is_noise) {
+		sonde_report_note(report, section, 1,
+				  "Noisy ceilings: time findings are withheld; sonde roofline --measure when "
+				  "idle, then record again.");
+		return 0;
+	}
+	sonde_report_note(
 	    report, section, 1,
 	    is_over ? "Noisy run: %.0f %% of the critical path waited for a CPU; time findings are withheld."
 		    : "Noisy run: other programs may have delayed it by up to %.0f %%; time findings are withheld.",
 	    100 * (is_over ? noise.path : noise.held_up));
+	return 0;
 }
 
 int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
@@ -484,22 +485,22 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 	out->span_ns = facts.span_ns;
 	int has_span = !isnan(facts.span_ns); /* imported recordings may not have it */
 	if (!rc && !has_span)
-		rc = sonde_report_note(report, section, 0, "not checked: the length of the run is unknown");
+		sonde_report_note(report, section, 0, "not checked: the length of the run is unknown");
 	rc = rc || !has_span ? rc : evaluate_all(&facts, out);
 	for (size_t i = 0; !rc && i < out->count; i++)
 		rc = sonde_finding_batch(&out->rows[i], options->batch, report);
 	for (size_t i = 0; !rc && i < out->count; i++)
 		rc = waits_say(&facts, &out->rows[i], report);
 	rc = rc ? rc : sonde_finding_bounds(&facts, out);
-	rc = rc ? rc : suppress(out, session, report, section);
+	if (!rc)
+		suppress(out, session, report, section);
 	rc = rc || !has_span ? rc : suppress_noisy(out, &facts, report, section);
 	rc = rc ? rc : sonde_finding_device(session, options->device, report, section);
 	rc = rc ? rc : note_unjudged(&facts, out, report, section);
 	out->command = command_line(session);
 	if (!rc && out->count && sonde_session_info(session, "run.redacted")) {
-		rc = sonde_report_note(report, section, 0,
-				       "COMMAND stands for the command line, which is not recorded (" KEEP_ARGUMENTS
-				       ")");
+		sonde_report_note(report, section, 0,
+				  "COMMAND stands for the command line, which is not recorded (" KEEP_ARGUMENTS ")");
 		if (!rc)
 			sonde_report_advise(report, section, SONDE_ACTION_RECORD, KEEP_ARGUMENTS);
 	}
@@ -529,16 +530,14 @@ static struct sonde_cell speedup(double span_ns, double saved_ns)
 				       : sonde_cell_absent("no time would remain");
 }
 
-static int row_add(const struct sonde_found *found, const struct sonde_finding *finding, struct sonde_report *report,
-		   struct sonde_section *section)
+static void row_add(const struct sonde_found *found, const struct sonde_finding *finding, struct sonde_report *report,
+		    struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const struct sonde_rule *rule = finding->rule;
 	const char *steps = steps_of(rule, report);
 	const char *again = sonde_report_text(report, "sonde record%s%s -- %s", *rule->record ? " " : "", rule->record,
 					      found->command ? found->command : "COMMAND");
-	if (!row || !steps || !again)
-		return sonde_error(ENOMEM, "out of memory for findings");
 	int is_time = finding->saves_ns > 0;
 	const char *why = finding->bytes > 0 ? "it saves bytes, not time" : "unknown";
 	row[SEVERITY] = sonde_cell_text(sonde_severity_name(sonde_finding_severity(finding)));
@@ -565,7 +564,6 @@ static int row_add(const struct sonde_found *found, const struct sonde_finding *
 	row[EVIDENCE] = sonde_cell_text(finding->evidence);
 	row[STEPS] = sonde_cell_text(steps);
 	row[AGAIN] = sonde_cell_text(again);
-	return 0;
 }
 
 struct asking {
@@ -573,19 +571,11 @@ struct asking {
 	struct sonde_pass_options options;
 };
 
-static int findings_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int findings_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct asking *asking = malloc(sizeof *asking);
-	if (!asking)
-		return sonde_error(ENOMEM, "out of memory for findings");
+	struct asking *asking = state;
 	*asking = (struct asking){session, *options};
-	*state = asking;
 	return 0;
-}
-
-static void findings_end(void *state)
-{
-	free(state);
 }
 
 static int findings_finish(void *state, struct sonde_report *report)
@@ -593,30 +583,28 @@ static int findings_finish(void *state, struct sonde_report *report)
 	const struct asking *asking = state;
 	struct sonde_section *section = sonde_report_table(report, "findings", TITLE, columns, COLUMNS);
 	struct sonde_found found;
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for findings");
 	int rc = sonde_findings_find(&found, asking->session, &asking->options, report, section);
 	if (rc)
 		return rc;
 	size_t limit = asking->options.limit ? asking->options.limit : DEFAULT_ROWS;
 	for (size_t i = 0; !rc && i < found.count && i < limit; i++)
-		rc = row_add(&found, &found.rows[i], report, section);
+		row_add(&found, &found.rows[i], report, section);
 	section->table.omitted = found.count > limit ? found.count - limit : 0;
-	if (!rc && !found.count && !found.is_noisy && found.has_data && !isnan(found.span_ns))
-		rc = sonde_report_note(report, section, 0, "no findings: no rule reached its threshold");
+	if (!found.count && !found.is_noisy && found.has_data && !isnan(found.span_ns))
+		sonde_report_note(report, section, 0, "no findings: no rule reached its threshold");
 	else if (!rc && found.count)
-		rc = sonde_report_note(report, section, 0,
-				       "estimated speedup: T / (T - f), if f of T = %.3f s is saved (docs/FINDINGS.md; "
-				       "sonde advise)",
-				       found.span_ns / 1e9);
+		sonde_report_note(report, section, 0,
+				  "estimated speedup: T / (T - f), if f of T = %.3f s is saved (docs/FINDINGS.md; "
+				  "sonde advise)",
+				  found.span_ns / 1e9);
 	free(found.rows);
-	return rc;
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_findings = {
     .name = "findings",
     .title = "what to fix first, and what it would save",
+    .state_b = sizeof(struct asking),
     .begin = findings_begin,
     .finish = findings_finish,
-    .end = findings_end,
 };

@@ -185,7 +185,7 @@ SONDE_EVALUATE(fragmentation)
 	for (uint32_t id = 1; sites && id < rss.count; id++)
 		unknown |= rss.series[id].count >= LAST_POINTS && !files.series[id].count;
 	if (unknown)
-		rc = sonde_report_note(
+		sonde_report_note(
 		    found->report, found->section, 0,
 		    "not checked: memory retained by processes whose RSS includes an unknown share of files");
 	for (uint32_t id = 1; !rc && sites && id < rss.count; id++)

@@ -11,12 +11,10 @@
  * programs had. verdict.c judges what the bounds may change.
  */
 #include <math.h>
-#include <string.h>
 
 #include "analyze/findings/rules.h"
 #include "analyze/resource/machine_sums.h"
 #include "analyze/resource/series.h"
-#include "util/error.h"
 
 #define WANTS 0.05 /* share of the span on a CPU or waiting for one, from which a thread's waits matter */
 

@@ -1,11 +1,9 @@
 /* starved.c: the rule about runnable threads without a CPU, due to a quota or to too many threads. */
-#include <errno.h>
 #include <math.h>
 
 #include "analyze/findings/rules.h"
 #include "analyze/resource/machine_sums.h"
 #include "analyze/resource/series.h"
-#include "util/error.h"
 
 /* Waiting caused by the cgroup's quota. The kernel reports throttled time summed over CPUs, for all threads of the
  * group, including other programs, so it is an upper limit for this program. Throttled threads are runnable: at most as
@@ -47,8 +45,6 @@ static int throttled_add(const struct sonde_facts *facts, struct sonde_found *fo
 				? sonde_report_text(found->report, "at most %.3f s of the critical path are due to it",
 						    throttled->saves_ns / 1e9)
 				: "its share of the critical path is unknown: no path was recorded";
-	if (!where)
-		return sonde_error(ENOMEM, "out of memory for findings");
 	return sonde_found_add(
 	    found,
 	    &(struct sonde_finding){

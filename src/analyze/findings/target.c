@@ -27,19 +27,21 @@ static int is_processor(const char *name, const char *cpu)
 	return !strcasecmp(name, PROCESSOR) || (strlen(name) >= NAME_LEAST_B && cpu && strcasestr(cpu, name));
 }
 
-static int peaks_note(struct sonde_session *session, struct sonde_report *report, struct sonde_section *section)
+static void peaks_note(struct sonde_session *session, struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_roof roof;
 	int from_cache;
-	if (sonde_roofline_roof(&roof, &from_cache, session))
-		return sonde_report_note(report, section, 0,
-					 "its peaks were not measured: run sonde roofline --measure on that machine");
+	if (sonde_roofline_roof(&roof, &from_cache, session)) {
+		sonde_report_note(report, section, 0,
+				  "its peaks were not measured: run sonde roofline --measure on that machine");
+		return;
+	}
 	const struct sonde_roof_figure *flops = sonde_roof_peak(&roof, SONDE_ROOF_FP64, SONDE_ROOF_ALL);
 	const struct sonde_roof_figure *bytes = sonde_roof_bandwidth(&roof, SONDE_ROOF_DRAM, SONDE_ROOF_ALL);
 	if (!flops || !bytes)
-		return 0;
-	return sonde_report_note(report, section, 0, "measured peaks: %.3g GFLOP/s (FP64), %.3g GB/s (DRAM)",
-				 flops->best / 1e9, bytes->best / 1e9);
+		return;
+	sonde_report_note(report, section, 0, "measured peaks: %.3g GFLOP/s (FP64), %.3g GB/s (DRAM)",
+			  flops->best / 1e9, bytes->best / 1e9);
 }
 
 static int is_named(const struct sonde_device *device, const char *name)
@@ -58,19 +60,18 @@ static const struct sonde_device *device_named(const struct sonde_session *sessi
 	return NULL;
 }
 
-static int device_note(const struct sonde_device *device, struct sonde_report *report, struct sonde_section *section)
+static void device_note(const struct sonde_device *device, struct sonde_report *report, struct sonde_section *section)
 {
 	double flops;
-	int rc = sonde_report_note(report, section, 0, "for %s (%s)", device->name, device->api);
-	if (!rc && !sonde_device_roof_flops(&flops, NULL, device, SONDE_DEVICE_FP32))
-		rc = sonde_report_note(report, section, 0,
-				       "peak reported by its driver, not measured: %.0f GFLOP/s "
-				       "(FP32)",
-				       flops / 1e9);
-	if (!rc && device->memory_b_per_s)
-		rc = sonde_report_note(report, section, 0, "bandwidth reported by its driver, not measured: %.0f GB/s",
-				       (double)device->memory_b_per_s / 1e9);
-	return rc;
+	sonde_report_note(report, section, 0, "for %s (%s)", device->name, device->api);
+	if (!sonde_device_roof_flops(&flops, NULL, device, SONDE_DEVICE_FP32))
+		sonde_report_note(report, section, 0,
+				  "peak reported by its driver, not measured: %.0f GFLOP/s "
+				  "(FP32)",
+				  flops / 1e9);
+	if (device->memory_b_per_s)
+		sonde_report_note(report, section, 0, "bandwidth reported by its driver, not measured: %.0f GB/s",
+				  (double)device->memory_b_per_s / 1e9);
 }
 
 /* Formats "; it has cpu (NAME), NAME, …", without duplicates. */
@@ -93,12 +94,16 @@ int sonde_finding_device(struct sonde_session *session, const char *name, struct
 	const char *cpu = sonde_session_info(session, "host.cpu"), *cpus = sonde_session_info(session, "run.cpus");
 	if (!name)
 		return 0;
-	if (!is_processor(name, cpu))
-		return device_named(session, name) ? device_note(device_named(session, name), report, section)
-						   : refuse(session, name, cpu, report);
-	int rc = sonde_report_note(report, section, 0, "for the CPU: %s, of which the program may use %s CPUs",
-				   or_unknown(cpu), or_unknown(cpus ? cpus : sonde_session_info(session, "host.cpus")));
-	return rc ? rc : peaks_note(session, report, section);
+	if (!is_processor(name, cpu)) {
+		if (!device_named(session, name))
+			return refuse(session, name, cpu, report);
+		device_note(device_named(session, name), report, section);
+		return 0;
+	}
+	sonde_report_note(report, section, 0, "for the CPU: %s, of which the program may use %s CPUs", or_unknown(cpu),
+			  or_unknown(cpus ? cpus : sonde_session_info(session, "host.cpus")));
+	peaks_note(session, report, section);
+	return 0;
 }
 
 int sonde_finding_batch(struct sonde_finding *finding, size_t batch, struct sonde_report *report)

@@ -1,8 +1,6 @@
 /* facts.c: the key figures of a recorded heap. */
 #include "analyze/heap/facts.h"
 
-#include <string.h>
-
 /* Why not a single block was recorded. */
 static const char *why_none(const struct sonde_session *session)
 {

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/columns.h"
 #include "analyze/contents.h"
@@ -76,18 +75,16 @@ static double variance_of(const struct sonde_heap_pass *pass, uint32_t heap, siz
 	return variance;
 }
 
-static int note_largest(const struct sonde_heap_pass *pass, uint32_t heap, struct sonde_report *report,
-			struct sonde_section *section)
+static void note_largest(const struct sonde_heap_pass *pass, uint32_t heap, struct sonde_report *report,
+			 struct sonde_section *section)
 {
 	uint32_t site = largest_of(pass, heap);
 	if (!site)
-		return 0;
+		return;
 	const char *size = sonde_size_text(report, pass->sums.sites[site].largest_b, 0);
 	const char *where = sonde_heap_stack_text(pass, report, sonde_session_heap_site(pass->session, site)->stack);
-	if (!size || !where)
-		return sonde_error(ENOMEM, "out of memory for the heap");
-	return sonde_report_note(report, section, 0, "largest block%s: %s, by %s",
-				 pass->sums.heaps[heap].mean_b ? " that was sampled" : "", size, where);
+	sonde_report_note(report, section, 0, "largest block%s: %s, by %s",
+			  pass->sums.heaps[heap].mean_b ? " that was sampled" : "", size, where);
 }
 
 /* How long its process lived within the selected time. */
@@ -125,28 +122,24 @@ static int note_heap(const struct sonde_heap_pass *pass, uint32_t heap, int name
 			  : sonde_report_text(report, ", %.1f %% temporary",
 					      100 * sonde_stats_share((double)total->temporary, (double)total->begins));
 	const char *largest = sonde_size_text(report, pass->sums.sites[largest_of(pass, heap)].largest_b, 0);
-	if (!name || !largest || !temporary || !peak || !left || !all || !rate || !calls || !counts[0] || !counts[1] ||
-	    !counts[2])
+	if (!counts[0] || !counts[1] || !counts[2])
 		return sonde_error(ENOMEM, "out of memory for the heap");
 	if (*name) {
-		int named_rc = sonde_report_note(
-		    report, section, 0, "%s: peak %s in %s block%s at %.3f s; at exit %s live in %s block%s", name,
-		    peak, counts[0], sonde_plural(total->peak_blocks), sonde_heap_second(pass, total->peak_ns), left,
-		    counts[1], sonde_plural(total->left_blocks));
-		return named_rc
-			   ? named_rc
-			   : sonde_report_note(report, section, 0,
-					       "%s: %s allocation%s of %s (%s/s, %s/s)%s; largest %s", name, counts[2],
-					       sonde_plural(total->begins), all, calls, rate, temporary, largest);
+		sonde_report_note(report, section, 0,
+				  "%s: peak %s in %s block%s at %.3f s; at exit %s live in %s block%s", name, peak,
+				  counts[0], sonde_plural(total->peak_blocks), sonde_heap_second(pass, total->peak_ns),
+				  left, counts[1], sonde_plural(total->left_blocks));
+		sonde_report_note(report, section, 0, "%s: %s allocation%s of %s (%s/s, %s/s)%s; largest %s", name,
+				  counts[2], sonde_plural(total->begins), all, calls, rate, temporary, largest);
+		return 0;
 	}
-	int rc = sonde_report_note(report, section, 0, "peak %s in %s block%s at %.3f s; at exit %s live in %s block%s",
-				   peak, counts[0], sonde_plural(total->peak_blocks),
-				   sonde_heap_second(pass, total->peak_ns), left, counts[1],
-				   sonde_plural(total->left_blocks));
-	if (rc == 0)
-		rc = sonde_report_note(report, section, 0, "%s allocation%s of %s (%s/s, %s/s)%s", counts[2],
-				       sonde_plural(total->begins), all, calls, rate, temporary);
-	return rc < 0 ? rc : note_largest(pass, heap, report, section);
+	sonde_report_note(report, section, 0, "peak %s in %s block%s at %.3f s; at exit %s live in %s block%s", peak,
+			  counts[0], sonde_plural(total->peak_blocks), sonde_heap_second(pass, total->peak_ns), left,
+			  counts[1], sonde_plural(total->left_blocks));
+	sonde_report_note(report, section, 0, "%s allocation%s of %s (%s/s, %s/s)%s", counts[2],
+			  sonde_plural(total->begins), all, calls, rate, temporary);
+	note_largest(pass, heap, report, section);
+	return 0;
 }
 
 struct ranked {
@@ -178,7 +171,7 @@ static int note_heaps(const struct sonde_heap_pass *pass, struct sonde_report *r
 	for (size_t i = 0; i < shown && rc == 0; i++)
 		rc = note_heap(pass, ranked[i].heap, used > 1, report, section);
 	if (rc == 0 && count > shown) {
-		rc = sonde_report_note(report, section, 0, "%zu more heaps, with lower peaks: " HEAPS, count - shown);
+		sonde_report_note(report, section, 0, "%zu more heaps, with lower peaks: " HEAPS, count - shown);
 		if (!rc)
 			sonde_report_advise(report, section, SONDE_ACTION_SECTION, HEAPS);
 	}
@@ -188,14 +181,12 @@ static int note_heaps(const struct sonde_heap_pass *pass, struct sonde_report *r
 
 /* --- the table --------------------------------------------------------------------------------------------------- */
 
-static int row_add(const struct sonde_heap_pass *pass, const struct sonde_heap_place *place,
-		   struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct sonde_heap_pass *pass, const struct sonde_heap_place *place,
+		    struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_heap_sum *sum = &place->sum;
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const char *from = sonde_heap_called_from(pass, report, place->stack);
-	if (!row || !from)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	uint64_t peak_b = sonde_heap_peak_of(pass, place->heap);
 	row[PEAK_SHARE] = sonde_cell_real(sonde_stats_share((double)sum->peak_b, (double)peak_b), 0);
 	row[PEAK_B] = sonde_heap_cell(pass, sum->peak_b, sum->peak_variance);
@@ -213,7 +204,6 @@ static int row_add(const struct sonde_heap_pass *pass, const struct sonde_heap_p
 	row[CALLER] = sonde_cell_text(sonde_heap_caller(pass, place->stack));
 	row[CALLED_FROM] = sonde_cell_text(from);
 	row[FILE_NAME] = *place->file ? sonde_cell_text(place->file) : sonde_cell_absent("not known");
-	return 0;
 }
 
 static int rows_add(const struct sonde_heap_pass *pass, struct sonde_report *report, struct sonde_section *section)
@@ -224,10 +214,10 @@ static int rows_add(const struct sonde_heap_pass *pass, struct sonde_report *rep
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; rc == 0 && i < places.count && i < limit; i++)
-		rc = row_add(pass, &places.rows[i], report, section);
+		row_add(pass, &places.rows[i], report, section);
 	section->table.omitted = places.count > limit ? places.count - limit : 0;
 	sonde_heap_places_free(&places);
-	return rc;
+	return 0;
 }
 
 /* True if nothing is sampled or missing. */
@@ -247,13 +237,12 @@ static int heap_finish(void *state, struct sonde_report *report)
 	if (rc)
 		return rc < 0 ? rc : 0;
 	const struct sonde_column *shown = sonde_heap_columns(pass, report, columns, COLUMNS);
-	struct sonde_section *section = shown ? sonde_report_table(report, "heap", title, shown, COLUMNS) : NULL;
-	rc = section ? note_heaps(pass, report, section) : sonde_error(ENOMEM, "out of memory for the heap");
+	struct sonde_section *section = sonde_report_table(report, "heap", title, shown, COLUMNS);
+	rc = note_heaps(pass, report, section);
 	if (rc == 0 && is_exact(pass))
-		rc = sonde_report_note(report, section, 0,
-				       "every intercepted call was recorded: these figures are exact");
+		sonde_report_note(report, section, 0, "every intercepted call was recorded: these figures are exact");
 	if (rc == 0)
-		rc = sonde_heap_pass_notes(pass, report, section);
+		sonde_heap_pass_notes(pass, report, section);
 	return rc < 0 ? rc : rows_add(pass, report, section);
 }
 
@@ -263,6 +252,7 @@ const struct sonde_pass sonde_pass_heap = {
     .has = sonde_has_heap,
     .title = "allocations by function: peak, rate, largest, live at exit",
     .standard = 1,
+    .state_b = sizeof(struct sonde_heap_pass),
     .begin = sonde_heap_pass_begin,
     .finish = heap_finish,
     .end = sonde_heap_pass_end,

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/columns.h"
 #include "analyze/contents.h"
@@ -44,8 +43,8 @@ static int compare(const void *left, const void *right, void *state)
 	return a_b != b_b ? (a_b < b_b ? 1 : -1) : (a > b) - (a < b);
 }
 
-static int row_add(const struct sonde_heap_pass *pass, uint32_t id, struct sonde_report *report,
-		   struct sonde_section *section)
+static void row_add(const struct sonde_heap_pass *pass, uint32_t id, struct sonde_report *report,
+		    struct sonde_section *section)
 {
 	const struct sonde_heap *heap = sonde_session_heap(pass->session, id);
 	const struct sonde_heap_total *total = &pass->sums.heaps[id];
@@ -54,8 +53,6 @@ static int row_add(const struct sonde_heap_pass *pass, uint32_t id, struct sonde
 	static const char *const kinds[] = {"malloc", "malloc", "mappings", "pool"};
 	uint32_t kind = heap && heap->kind < sizeof kinds / sizeof *kinds ? heap->kind : 0;
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[PEAK_B] = sonde_cell_int(total->peak_b);
 	row[PEAK_BLOCKS] = sonde_cell_int(total->peak_blocks);
 	row[PEAK_NS] = sonde_cell_int(total->peak_ns > start_ns ? total->peak_ns - start_ns : 0);
@@ -69,19 +66,17 @@ static int row_add(const struct sonde_heap_pass *pass, uint32_t id, struct sonde
 	row[NAME] = heap && *heap->name ? sonde_cell_text(heap->name) : sonde_cell_absent("only pools have names");
 	row[PROCESS] = process ? sonde_cell_text(process->name) : sonde_cell_absent("not known");
 	row[PID] = process ? sonde_cell_int(process->pid) : sonde_cell_absent("not known");
-	return 0;
 }
 
-static int notes_add(const struct sonde_heap_pass *pass, int mappings, struct sonde_report *report,
-		     struct sonde_section *section)
+static void notes_add(const struct sonde_heap_pass *pass, int mappings, struct sonde_report *report,
+		      struct sonde_section *section)
 {
-	int rc = sonde_report_note(
-	    report, section, 0, "heaps are not added up: pools lie inside malloc's blocks, mappings or other memory");
-	if (rc == 0 && mappings)
-		rc = sonde_report_note(
-		    report, section, 0,
-		    "mappings: the program's own writable ones; a split mapping counts as several calls");
-	return rc ? rc : sonde_heap_pass_notes(pass, report, section);
+	sonde_report_note(report, section, 0,
+			  "heaps are not added up: pools lie inside malloc's blocks, mappings or other memory");
+	if (mappings)
+		sonde_report_note(report, section, 0,
+				  "mappings: the program's own writable ones; a split mapping counts as several calls");
+	sonde_heap_pass_notes(pass, report, section);
 }
 
 static int heaps_finish(void *state, struct sonde_report *report)
@@ -108,10 +103,10 @@ static int heaps_finish(void *state, struct sonde_report *report)
 	}
 	qsort_r(ids, count, sizeof *ids, compare, pass);
 	const struct sonde_column *shown = sonde_heap_columns(pass, report, columns, COLUMNS);
-	struct sonde_section *section = shown ? sonde_report_table(report, "heaps", TITLE, shown, COLUMNS) : NULL;
-	rc = section ? notes_add(pass, mappings, report, section) : sonde_error(ENOMEM, "out of memory for the heaps");
-	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
-		rc = row_add(pass, ids[i], report, section);
+	struct sonde_section *section = sonde_report_table(report, "heaps", TITLE, shown, COLUMNS);
+	notes_add(pass, mappings, report, section);
+	for (size_t i = 0; i < count && i < limit; i++)
+		row_add(pass, ids[i], report, section);
 	if (rc == 0)
 		section->table.omitted = count > limit ? count - limit : 0;
 	free(ids);
@@ -124,6 +119,7 @@ const struct sonde_pass sonde_pass_heaps = {
     .has = sonde_has_heap,
     .title = "malloc, mappings, pools (sonde_alloc()): each with its peak",
     .standard = 1,
+    .state_b = sizeof(struct sonde_heap_pass),
     .begin = sonde_heap_pass_begin,
     .finish = heaps_finish,
     .end = sonde_heap_pass_end,

@@ -12,7 +12,6 @@
 #include "analyze/columns.h"
 #include "analyze/contents.h"
 #include "analyze/heap/leak_rows.h"
-#include "analyze/marks.h"
 #include "analyze/sizes.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"
@@ -71,14 +70,12 @@ static double share_of(const struct sonde_heap_pass *pass, const struct sonde_he
 	return sonde_stats_share((double)size_b, (double)begun_b);
 }
 
-static int row_show(const struct sonde_heap_pass *pass, const struct sonde_leak_row *from, struct sonde_report *report,
-		    struct sonde_section *section)
+static void row_show(const struct sonde_heap_pass *pass, const struct sonde_leak_row *from, struct sonde_report *report,
+		     struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const struct sonde_function *function = sonde_session_function(pass->session, from->function);
 	const char *site = sonde_heap_stack_text(pass, report, from->stack);
-	if (!row || !site)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[CLASS] = sonde_cell_label(classes[from->class], (int)from->class);
 	row[SIZE_B] = sonde_heap_cell(pass, from->size_b, from->variance);
 	row[BLOCKS] = sonde_heap_cell(pass, from->blocks, 0);
@@ -93,14 +90,13 @@ static int row_show(const struct sonde_heap_pass *pass, const struct sonde_leak_
 	row[FILE_NAME] = *from->file ? sonde_cell_text(from->file) : sonde_cell_absent("not known");
 	row[LINE] = from->line ? sonde_cell_int(from->line) : sonde_cell_absent("not known");
 	row[SITE] = sonde_cell_text(site);
-	return 0;
 }
 
 /* --- notes ------------------------------------------------------------------------------------------------------- */
 
 /* Notes the total of each class that occurs. */
-static int note_sums(const struct sonde_heap_pass *pass, const struct sonde_leak_rows *leaks,
-		     struct sonde_report *report, struct sonde_section *section)
+static void note_sums(const struct sonde_heap_pass *pass, const struct sonde_leak_rows *leaks,
+		      struct sonde_report *report, struct sonde_section *section)
 {
 	static const char *const said[] = {
 	    [SONDE_LEAK_UNREACHABLE] = "%s leaked in %s block%s (unreachable at exit)",
@@ -123,20 +119,17 @@ static int note_sums(const struct sonde_heap_pass *pass, const struct sonde_leak
 		}
 		const char *size = sonde_size_text(report, size_b, variance);
 		const char *count = sonde_count_text(report, (double)blocks);
-		if (!size || !count)
-			return sonde_error(ENOMEM, "out of memory for a note");
 		if (!blocks)
 			continue;
 		char text[192];
 		snprintf(text, sizeof text, said[class], size, count, sonde_plural(blocks));
 		double share = class == SONDE_LEAK_UNREACHABLE ? share_of(pass, heap, size_b) : 0;
-		int rc = share > 0 ? sonde_report_note(report, section, share > LEAKY,
-						       "%s: %.3g %% of all allocated bytes", text, 100 * share)
-				   : sonde_report_note(report, section, 0, "%s", text);
-		if (rc < 0)
-			return rc;
+		if (share > 0)
+			sonde_report_note(report, section, share > LEAKY, "%s: %.3g %% of all allocated bytes", text,
+					  100 * share);
+		else
+			sonde_report_note(report, section, 0, "%s", text);
 	}
-	return 0;
 }
 
 /* Why a scan was impossible or incomplete: number of processes, and the first of them. */
@@ -166,11 +159,10 @@ static int nobody_requested(const struct sonde_session *session)
 	return source && strstr(source->detail, SONDE_HEAP_NOT_REQUESTED);
 }
 
-static int note_details(const struct sonde_heap_pass *pass, struct sonde_report *report, struct sonde_section *section)
+static void note_details(const struct sonde_heap_pass *pass, struct sonde_report *report, struct sonde_section *section)
 {
 	struct detail details[DETAILS_MAX];
 	size_t count = 0;
-	int rc = 0;
 	for (size_t i = 0; i < sonde_session_heap_remainder_count(pass->session); i++) {
 		const struct sonde_heap_remainder *remainder = sonde_session_heap_remainder(pass->session, i);
 		const struct sonde_heap_site *site = sonde_session_heap_site(pass->session, remainder->site);
@@ -179,55 +171,51 @@ static int note_details(const struct sonde_heap_pass *pass, struct sonde_report 
 		    strcmp(remainder->detail, SONDE_HEAP_NOT_REQUESTED) != 0)
 			detail_add(details, &count, remainder->detail, heap->process);
 	}
-	for (size_t k = 0; rc == 0 && k < count; k++) {
+	for (size_t k = 0; k < count; k++) {
 		const struct sonde_process *process = sonde_session_process(pass->session, details[k].first);
 		const char *name = process ? process->name : "?";
 		unsigned pid = process ? process->pid : 0;
 		if (details[k].processes > 1)
-			rc = sonde_report_note(report, section, 1, "%zu processes, the first being %s (%u): %s",
-					       details[k].processes, name, pid, details[k].text);
+			sonde_report_note(report, section, 1, "%zu processes, the first being %s (%u): %s",
+					  details[k].processes, name, pid, details[k].text);
 		else
-			rc = sonde_report_note(report, section, 1, "%s (%u): %s", name, pid, details[k].text);
+			sonde_report_note(report, section, 1, "%s (%u): %s", name, pid, details[k].text);
 	}
-	return rc;
 }
 
-static int note_growth(const struct sonde_leak_rows *leaks, int requested, struct sonde_report *report,
-		       struct sonde_section *section)
+static void note_growth(const struct sonde_leak_rows *leaks, int requested, struct sonde_report *report,
+			struct sonde_section *section)
 {
 	int grows = 0;
 	for (size_t i = 0; i < leaks->count; i++)
 		grows |= leaks->rows[i].class == SONDE_LEAK_GROWING;
-	if (grows)
-		return sonde_report_note(
+	if (grows) {
+		sonde_report_note(
 		    report, section, 0,
 		    "growing: a trend after the first fifth of the time (p < 0.001); the slope has its 95 %% interval");
-	if (leaks->growth_s <= 0 && requested)
-		return sonde_report_note(report, section, 0, "growth was not checked: the run was shorter than %g s",
-					 GROWTH_S);
-	return 0;
+	} else if (leaks->growth_s <= 0 && requested) {
+		sonde_report_note(report, section, 0, "growth was not checked: the run was shorter than %g s",
+				  GROWTH_S);
+	}
 }
 
-static int notes_add(const struct sonde_heap_pass *pass, const struct sonde_leak_rows *leaks,
-		     struct sonde_report *report, struct sonde_section *section)
+static void notes_add(const struct sonde_heap_pass *pass, const struct sonde_leak_rows *leaks,
+		      struct sonde_report *report, struct sonde_section *section)
 {
-	int rc = note_sums(pass, leaks, report, section);
-	if (rc == 0 && leaks->suppressed)
-		rc = sonde_report_note(
+	note_sums(pass, leaks, report, section);
+	if (leaks->suppressed)
+		sonde_report_note(
 		    report, section, 0,
 		    "%llu unreachable block%s (%llu B) suppressed by the program, or by LeakSanitizer's list",
 		    (unsigned long long)leaks->suppressed, leaks->suppressed == 1 ? "" : "s",
 		    (unsigned long long)leaks->suppressed_b);
-	if (rc == 0)
-		rc = note_growth(leaks, pass->options.requested, report, section);
-	if (rc == 0)
-		rc = note_details(pass, report, section);
-	if (rc == 0 && nobody_requested(pass->session))
-		rc = sonde_report_note(report, section, 0, "%s", SONDE_HEAP_NOT_REQUESTED);
-	else if (rc == 0 && sonde_heap_pass_mean_b(pass))
-		rc = sonde_report_note(report, section, 0,
-				       "unreachable blocks are a lower bound: any memory may hold a pointer to them");
-	return rc;
+	note_growth(leaks, pass->options.requested, report, section);
+	note_details(pass, report, section);
+	if (nobody_requested(pass->session))
+		sonde_report_note(report, section, 0, "%s", SONDE_HEAP_NOT_REQUESTED);
+	else if (sonde_heap_pass_mean_b(pass))
+		sonde_report_note(report, section, 0,
+				  "unreachable blocks are a lower bound: any memory may hold a pointer to them");
 }
 
 /* --- the section ------------------------------------------------------------------------------------------------- */
@@ -253,26 +241,24 @@ static int finish(void *state, struct sonde_report *report)
 	}
 	const struct sonde_column *as_known = sonde_heap_columns(pass, report, columns, COLUMNS);
 	struct sonde_section *section =
-	    as_known ? sonde_report_table(report, "leaks", title, shown ? as_known : NULL, shown ? COLUMNS : 0) : NULL;
-	if (!section)
-		rc = sonde_error(ENOMEM, "out of memory for leaks");
-	else if (!shown && !nobody_requested(pass->session))
-		rc = sonde_report_note(report, section, 0, "no leaks found%s",
-				       sonde_heap_pass_mean_b(pass) ? " among the sampled blocks" : "");
-	for (size_t i = 0; rc == 0 && i < leaks.count; i++) {
+	    sonde_report_table(report, "leaks", title, shown ? as_known : NULL, shown ? COLUMNS : 0);
+	if (!shown && !nobody_requested(pass->session))
+		sonde_report_note(report, section, 0, "no leaks found%s",
+				  sonde_heap_pass_mean_b(pass) ? " among the sampled blocks" : "");
+	for (size_t i = 0; i < leaks.count; i++) {
 		if (!requested && !is_leak(&leaks.rows[i]))
 			continue;
 		if (section->table.row_count < limit)
-			rc = row_show(pass, &leaks.rows[i], report, section);
+			row_show(pass, &leaks.rows[i], report, section);
 		else
 			section->table.omitted++;
 	}
-	if (rc == 0 && (shown || requested))
-		rc = notes_add(pass, &leaks, report, section);
-	else if (rc == 0)
-		rc = note_details(pass, report, section);
+	if (shown || requested)
+		notes_add(pass, &leaks, report, section);
+	else
+		note_details(pass, report, section);
 	sonde_leak_rows_free(&leaks);
-	return rc;
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_leaks = {
@@ -281,6 +267,7 @@ const struct sonde_pass sonde_pass_leaks = {
     .has = sonde_has_heap,
     .title = "memory unreachable at exit, and memory that grows",
     .standard = 1,
+    .state_b = sizeof(struct sonde_heap_pass),
     .begin = sonde_heap_pass_begin,
     .finish = finish,
     .end = sonde_heap_pass_end,

@@ -52,14 +52,12 @@ static const char *place_text(const struct sonde_heap_pass *pass, const struct s
 	return module && *module->name ? sonde_report_text(report, "(%s)", module->name) : "(unknown)";
 }
 
-static int row_add(const struct sonde_heap_pass *pass, const struct sonde_heap_place *place,
-		   struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct sonde_heap_pass *pass, const struct sonde_heap_place *place,
+		    struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_heap_sum *sum = &place->sum;
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const char *text = place_text(pass, place, report);
-	if (!row || !text)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	uint64_t peak_b = sonde_heap_peak_of(pass, place->heap);
 	row[PLACE] = sonde_cell_text(text);
 	row[PEAK_SHARE] = sonde_cell_real(sonde_stats_share((double)sum->peak_b, (double)peak_b), 0);
@@ -73,11 +71,10 @@ static int row_add(const struct sonde_heap_pass *pass, const struct sonde_heap_p
 	row[FUNCTION] = sonde_cell_text(sonde_heap_place_name(pass, place));
 	row[FILE_NAME] = *place->file ? sonde_cell_text(place->file) : sonde_cell_absent("no line information");
 	row[LINE] = place->line ? sonde_cell_int(place->line) : sonde_cell_absent("no line information");
-	return 0;
 }
 
-static int note_unknown(const struct sonde_heap_places *places, struct sonde_report *report,
-			struct sonde_section *section)
+static void note_unknown(const struct sonde_heap_places *places, struct sonde_report *report,
+			 struct sonde_section *section)
 {
 	uint64_t without_b = 0, all_b = 0;
 	for (size_t i = 0; i < places->count; i++) {
@@ -85,12 +82,11 @@ static int note_unknown(const struct sonde_heap_places *places, struct sonde_rep
 		without_b += places->rows[i].line ? 0 : places->rows[i].sum.begun_b;
 	}
 	if (!without_b)
-		return 0;
-	return sonde_report_note(
-	    report, section, 1,
-	    "%.1f %% of the bytes come from code without line information: compile with -g, or add "
-	    "--debuginfod",
-	    100 * sonde_stats_share((double)without_b, (double)all_b));
+		return;
+	sonde_report_note(report, section, 1,
+			  "%.1f %% of the bytes come from code without line information: compile with -g, or add "
+			  "--debuginfod",
+			  100 * sonde_stats_share((double)without_b, (double)all_b));
 }
 
 static int lines_finish(void *state, struct sonde_report *report)
@@ -103,18 +99,17 @@ static int lines_finish(void *state, struct sonde_report *report)
 	if (rc)
 		return rc < 0 ? rc : 0;
 	const struct sonde_column *shown = sonde_heap_columns(pass, report, columns, COLUMNS);
-	struct sonde_section *section = shown ? sonde_report_table(report, "heap-lines", title, shown, COLUMNS) : NULL;
-	rc = section ? sonde_heap_places_make(&places, pass, 1, SONDE_HEAP_BY_PEAK)
-		     : sonde_error(ENOMEM, "out of memory for lines");
+	struct sonde_section *section = sonde_report_table(report, "heap-lines", title, shown, COLUMNS);
+	rc = sonde_heap_places_make(&places, pass, 1, SONDE_HEAP_BY_PEAK);
 	if (rc < 0)
 		return rc;
-	rc = sonde_heap_pass_notes(pass, report, section);
-	rc = rc ? rc : note_unknown(&places, report, section);
+	sonde_heap_pass_notes(pass, report, section);
+	note_unknown(&places, report, section);
 	for (size_t i = 0; rc == 0 && i < places.count && i < limit; i++)
-		rc = row_add(pass, &places.rows[i], report, section);
+		row_add(pass, &places.rows[i], report, section);
 	section->table.omitted = places.count > limit ? places.count - limit : 0;
 	sonde_heap_places_free(&places);
-	return rc;
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_heap_lines = {
@@ -122,6 +117,7 @@ const struct sonde_pass sonde_pass_heap_lines = {
     .needs = SONDE_NEEDS(HEAP),
     .has = sonde_has_heap,
     .title = "allocations by source line (also with lines, where recorded)",
+    .state_b = sizeof(struct sonde_heap_pass),
     .begin = sonde_heap_pass_begin,
     .finish = lines_finish,
     .end = sonde_heap_pass_end,

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/contents.h"
 #include "analyze/marks.h"
@@ -70,12 +69,9 @@ struct memory {
 	struct sonde_heap_moment *moments; /* at the last sample, by process id */
 };
 
-static int memory_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int memory_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct memory *memory = calloc(1, sizeof *memory);
-	if (!memory)
-		return sonde_error(ENOMEM, "out of memory for the memory of processes");
-	*state = memory;
+	struct memory *memory = state;
 	memory->session = session;
 	memory->options = *options;
 	return sonde_rss_init(&memory->rss, session);
@@ -84,12 +80,9 @@ static int memory_begin(void **state, struct sonde_session *session, const struc
 static void memory_end(void *state)
 {
 	struct memory *memory = state;
-	if (!memory)
-		return;
 	sonde_rss_fini(&memory->rss);
 	sonde_heap_sums_free(&memory->sums);
 	free(memory->moments);
-	free(memory);
 }
 
 static int memory_feed(void *state, const struct sonde_batch *batch)
@@ -162,7 +155,8 @@ static struct sonde_cell kernels_peak(const struct memory *memory, const struct 
 	return sonde_cell_int(process->peak_rss_b);
 }
 
-static int row_add(const struct memory *memory, uint32_t id, struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct memory *memory, uint32_t id, struct sonde_report *report,
+		    struct sonde_section *section)
 {
 	const struct sonde_rss_series *series = &memory->rss.series[id];
 	const struct sonde_process *process = sonde_session_process(memory->session, id);
@@ -171,7 +165,7 @@ static int row_add(const struct memory *memory, uint32_t id, struct sonde_report
 	const char *name = sonde_report_text(report, "%s (%u)", process && *process->name ? process->name : "(unknown)",
 					     process ? process->pid : 0);
 	if (!row || !process || !name)
-		return row && name ? 0 : sonde_error(ENOMEM, "out of memory for a row");
+		return;
 	uint64_t first_b = series->points[0].size_b, last_b = series->points[series->count - 1].size_b;
 	struct sonde_rss_pace pace = {0};
 	sonde_rss_pace_add(&pace, series);
@@ -196,12 +190,11 @@ static int row_add(const struct memory *memory, uint32_t id, struct sonde_report
 		row[JITTER] = sonde_cell_int((uint64_t)sonde_moments_std(&pace.between));
 		row[LONGEST] = sonde_cell_int(pace.longest_ns);
 	}
-	return 0;
 }
 
 /* --- notes ------------------------------------------------------------------------------------------------------- */
 
-static int note_pace(const struct memory *memory, struct sonde_report *report, struct sonde_section *section)
+static void note_pace(const struct memory *memory, struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_rss_pace pace = {0};
 	const char *requested = sonde_session_info(memory->session, "option.memory_ns");
@@ -217,28 +210,25 @@ static int note_pace(const struct memory *memory, struct sonde_report *report, s
 		requested = interval;
 	if (requested)
 		snprintf(wanted, sizeof wanted, "every %.4g ms requested", strtod(requested, NULL) / 1e6);
-	return sonde_report_note(report, section, 0,
-				 "RSS: %llu sample%s, %s: %.1f ms apart, standard deviation %.1f ms, at most %.1f ms",
-				 (unsigned long long)samples, sonde_plural(samples), wanted, pace.between.mean / 1e6,
-				 sonde_moments_std(&pace.between) / 1e6, (double)pace.longest_ns / 1e6);
+	sonde_report_note(report, section, 0,
+			  "RSS: %llu sample%s, %s: %.1f ms apart, standard deviation %.1f ms, at most %.1f ms",
+			  (unsigned long long)samples, sonde_plural(samples), wanted, pace.between.mean / 1e6,
+			  sonde_moments_std(&pace.between) / 1e6, (double)pace.longest_ns / 1e6);
 }
 
-static int notes_add(const struct memory *memory, struct sonde_report *report, struct sonde_section *section)
+static void notes_add(const struct memory *memory, struct sonde_report *report, struct sonde_section *section)
 {
 	uint64_t mean_b = 0;
 	for (size_t id = 0; id < memory->rss.count; id++)
 		mean_b = memory->moments[id].mean_b > mean_b ? memory->moments[id].mean_b : mean_b;
-	int rc = note_pace(memory, report, section);
-	if (rc == 0 &&
-	    (memory->options.selection.from_ns || memory->options.selection.to_ns || memory->options.selection.thread))
-		rc = sonde_report_note(report, section, 0, "of the whole recording, ignoring the selection");
-	if (rc == 0 && sonde_session_heap_count(memory->session))
-		rc = sonde_report_note(report, section, 0,
-				       "overhead: RSS − live bytes, at the peak; negative if memory was never touched");
-	if (rc == 0 && mean_b)
-		rc =
-		    sonde_report_note(report, section, 0, "blocks were sampled: live bytes and overhead are estimates");
-	return rc;
+	note_pace(memory, report, section);
+	if ((memory->options.selection.from_ns || memory->options.selection.to_ns || memory->options.selection.thread))
+		sonde_report_note(report, section, 0, "of the whole recording, ignoring the selection");
+	if (sonde_session_heap_count(memory->session))
+		sonde_report_note(report, section, 0,
+				  "overhead: RSS − live bytes, at the peak; negative if memory was never touched");
+	if (mean_b)
+		sonde_report_note(report, section, 0, "blocks were sampled: live bytes and overhead are estimates");
 }
 
 /* --- the pass ---------------------------------------------------------------------------------------------------- */
@@ -280,7 +270,7 @@ static int rows_add(struct memory *memory, struct sonde_report *report, struct s
 	if (ids)
 		qsort_r(ids, count, sizeof *ids, compare_rows, memory);
 	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
-		rc = row_add(memory, ids[i], report, section);
+		row_add(memory, ids[i], report, section);
 	section->table.omitted = count > limit ? count - limit : 0;
 	free(ids);
 	return rc;
@@ -305,10 +295,10 @@ static int memory_finish(void *state, struct sonde_report *report)
 	if (rc < 0)
 		return rc;
 	struct sonde_section *section = sonde_report_table(report, "memory", "Memory of processes", columns, COLUMNS);
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for the memory of processes");
 	rc = rows_add(memory, report, section);
-	return rc ? rc : notes_add(memory, report, section);
+	if (!rc)
+		notes_add(memory, report, section);
+	return rc;
 }
 
 const struct sonde_pass sonde_pass_memory = {
@@ -319,6 +309,7 @@ const struct sonde_pass sonde_pass_memory = {
     .title = "process memory over time: RSS and live bytes",
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
+    .state_b = sizeof(struct memory),
     .begin = memory_begin,
     .feed = memory_feed,
     .merge = memory_merge,

@@ -3,34 +3,26 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/marks.h"
 #include "analyze/cpu/samples.h"
-#include "util/error.h"
 
-int sonde_heap_pass_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+int sonde_heap_pass_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct sonde_heap_pass *pass = calloc(1, sizeof *pass);
-	if (!pass)
-		return sonde_error(ENOMEM, "out of memory for allocations");
+	struct sonde_heap_pass *pass = state;
 	pass->session = session;
 	pass->options = *options;
 	pass->window = sonde_window_of(session, options);
 	pass->range = (struct sonde_selection)options->selection;
-	*state = pass;
 	return 0;
 }
 
 void sonde_heap_pass_end(void *state)
 {
 	struct sonde_heap_pass *pass = state;
-	if (!pass)
-		return;
 	sonde_heap_sums_free(&pass->sums);
-	free(pass);
 }
 
 static const char *why_none(const struct sonde_session *session)
@@ -114,10 +106,9 @@ static int is_estimate(const struct sonde_column *column)
 const struct sonde_column *sonde_heap_columns(const struct sonde_heap_pass *pass, struct sonde_report *report,
 					      const struct sonde_column *columns, size_t count)
 {
-	struct sonde_column *out = sonde_arena_alloc(&report->arena, count * sizeof *out);
+	struct sonde_column *out = sonde_report_columns(report, columns, count);
 	int kinds = has_kinds(pass), sampled = sonde_heap_pass_mean_b(pass) != 0;
-	for (size_t i = 0; out && i < count; i++) {
-		out[i] = columns[i];
+	for (size_t i = 0; i < count; i++) {
 		if (!strcmp(columns[i].key, "heap"))
 			out[i].detail = kinds ? 0 : 9;
 		if (sampled && is_estimate(&columns[i]))
@@ -185,18 +176,17 @@ struct sonde_cell sonde_heap_cell(const struct sonde_heap_pass *pass, uint64_t v
 	return sonde_cell_real((double)value_b, value_b && variance > 1 ? 1.96 * sqrt(variance) : 0);
 }
 
-static int note_selected(const struct sonde_heap_pass *pass, struct sonde_report *report, struct sonde_section *section)
+static void note_selected(const struct sonde_heap_pass *pass, struct sonde_report *report,
+			  struct sonde_section *section)
 {
 	const struct sonde_pass_options *options = &pass->options;
-	int rc = 0;
 	if (options->selection.from_ns || options->selection.to_ns)
-		rc = sonde_report_note(
+		sonde_report_note(
 		    report, section, 0, "from %.3f s to %.3f s; peak and live at its end include blocks from before",
 		    sonde_heap_second(pass, pass->window.from_ns), sonde_heap_second(pass, pass->window.to_ns));
-	if (rc == 0 && options->selection.thread)
-		rc = sonde_report_note(report, section, 0, "blocks allocated by %s, freed by any thread",
-				       options->thread_is ? options->thread_is : "the selected threads");
-	return rc;
+	if (options->selection.thread)
+		sonde_report_note(report, section, 0, "blocks allocated by %s, freed by any thread",
+				  options->thread_is ? options->thread_is : "the selected threads");
 }
 
 /* The number of processes with a heap of the most common kind. */
@@ -209,22 +199,21 @@ static size_t processes_of(const struct sonde_heap_pass *pass)
 	return processes;
 }
 
-int sonde_heap_pass_notes(const struct sonde_heap_pass *pass, struct sonde_report *report,
-			  struct sonde_section *section)
+void sonde_heap_pass_notes(const struct sonde_heap_pass *pass, struct sonde_report *report,
+			   struct sonde_section *section)
 {
 	uint64_t mean_b = sonde_heap_pass_mean_b(pass);
 	size_t processes = processes_of(pass);
-	int rc = note_selected(pass, report, section);
-	if (rc == 0 && mean_b)
-		rc = sonde_report_note(
+	note_selected(pass, report, section);
+	if (mean_b)
+		sonde_report_note(
 		    report, section, 0,
 		    "estimated from one block per %.4g KiB on average, with 95 %% intervals; exact: --heap=full",
 		    (double)mean_b / 1024);
-	if (rc == 0 && processes > 1)
-		rc = sonde_report_note(report, section, 0, "%zu processes, each at its own peak", processes);
-	if (rc == 0 && pass->window.held)
-		rc = sonde_report_note(report, section, 0, "flight recorder: allocations cover the whole run");
-	if (rc == 0 && pass->unread)
-		rc = sonde_report_note(report, section, 1, "some allocations could not be read and are left out");
-	return rc;
+	if (processes > 1)
+		sonde_report_note(report, section, 0, "%zu processes, each at its own peak", processes);
+	if (pass->window.held)
+		sonde_report_note(report, section, 0, "flight recorder: allocations cover the whole run");
+	if (pass->unread)
+		sonde_report_note(report, section, 1, "some allocations could not be read and are left out");
 }

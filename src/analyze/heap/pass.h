@@ -24,7 +24,7 @@ struct sonde_heap_pass {
 };
 
 /* `begin` and `end` for a pass whose state is a struct sonde_heap_pass. */
-int sonde_heap_pass_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options);
+int sonde_heap_pass_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options);
 void sonde_heap_pass_end(void *state);
 
 /* Returns 0 if the sums are ready; 1 if there is nothing to show (a requested section then gives the reason); or a
@@ -38,13 +38,13 @@ uint64_t sonde_heap_pass_mean_b(const struct sonde_heap_pass *pass);
 int sonde_heap_is_sampled(const struct sonde_heap_pass *pass, const struct sonde_heap *like);
 
 /* Notes how the heap was recorded, what was selected, how several processes are added up, and what is missing. */
-int sonde_heap_pass_notes(const struct sonde_heap_pass *pass, struct sonde_report *report,
-			  struct sonde_section *section);
+void sonde_heap_pass_notes(const struct sonde_heap_pass *pass, struct sonde_report *report,
+			   struct sonde_section *section);
 
 /* True if both heaps are of one kind, or pools of one name, and may be added up. */
 int sonde_heap_alike(const struct sonde_heap *a, const struct sonde_heap *b);
 /* A copy of a table's columns, allocated in the report: marks estimates if blocks were sampled, and shows "heap" if
- * there are several kinds. NULL if out of memory. */
+ * there are several kinds. */
 const struct sonde_column *sonde_heap_columns(const struct sonde_heap_pass *pass, struct sonde_report *report,
 					      const struct sonde_column *columns, size_t count);
 /* "malloc", "mappings", or a pool's name. Static, or owned by the session. */

@@ -106,20 +106,19 @@ static int tree_add(const struct sonde_heap_pass *pass, struct sonde_report *rep
 	return rc;
 }
 
-static int note_whole(const struct sonde_heap_pass *pass, struct sonde_report *report, struct sonde_section *section)
+static void note_whole(const struct sonde_heap_pass *pass, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_tree_node *root = section->tree.root;
 	uint32_t highest;
 	size_t used = sonde_heap_used(pass, &highest);
 	const char *size = sonde_size_text(report, root->total, 0);
 	const char *blocks = sonde_count_text(report, (double)root->count);
-	if (!size || !blocks)
-		return sonde_error(ENOMEM, "out of memory for a call tree");
 	if (used > 1)
-		return sonde_report_note(report, section, 0, "100 %% = %s in %s blocks, of %zu heaps", size, blocks,
-					 used);
-	return sonde_report_note(report, section, 0, "100 %% = %s in %s block%s, at %.3f s", size, blocks,
-				 sonde_plural(root->count), sonde_heap_second(pass, pass->sums.heaps[highest].peak_ns));
+		sonde_report_note(report, section, 0, "100 %% = %s in %s blocks, of %zu heaps", size, blocks, used);
+	else
+		sonde_report_note(report, section, 0, "100 %% = %s in %s block%s, at %.3f s", size, blocks,
+				  sonde_plural(root->count),
+				  sonde_heap_second(pass, pass->sums.heaps[highest].peak_ns));
 }
 
 static int peak_finish(void *state, struct sonde_report *report)
@@ -130,11 +129,12 @@ static int peak_finish(void *state, struct sonde_report *report)
 		return rc < 0 ? rc : 0;
 	struct sonde_section *section =
 	    sonde_report_tree(report, "peak", "Heap peak by call tree", SONDE_UNIT_BYTES, "memory live at the peak");
-	rc =
-	    section ? tree_add(pass, report, section->tree.root) : sonde_error(ENOMEM, "out of memory for a call tree");
+	rc = tree_add(pass, report, section->tree.root);
 	if (rc == 0)
-		rc = note_whole(pass, report, section);
-	return rc < 0 ? rc : sonde_heap_pass_notes(pass, report, section);
+		note_whole(pass, report, section);
+	if (rc >= 0)
+		sonde_heap_pass_notes(pass, report, section);
+	return rc;
 }
 
 const struct sonde_pass sonde_pass_peak = {
@@ -142,6 +142,7 @@ const struct sonde_pass sonde_pass_peak = {
     .needs = SONDE_NEEDS(HEAP),
     .has = sonde_has_heap,
     .title = "what held the heap at its peak: call tree, root first",
+    .state_b = sizeof(struct sonde_heap_pass),
     .begin = sonde_heap_pass_begin,
     .finish = peak_finish,
     .end = sonde_heap_pass_end,

@@ -70,8 +70,8 @@ static void classes_join(uint64_t classes[SONDE_HEAP_CLASSES])
 }
 
 /* From the smallest to the largest class with blocks, including empty ones in between. */
-static int rows_add(const struct sonde_heap_pass *pass, const struct sonde_heap *heap, int lives,
-		    struct sonde_report *report, struct sonde_section *section)
+static void rows_add(const struct sonde_heap_pass *pass, const struct sonde_heap *heap, int lives,
+		     struct sonde_report *report, struct sonde_section *section)
 {
 	uint64_t classes[SONDE_HEAP_CLASSES], all = classes_of(pass, heap, lives, classes), below = 0;
 	size_t least = lives ? LIFE_CLASS_LEAST - 1 : 0;
@@ -82,8 +82,6 @@ static int rows_add(const struct sonde_heap_pass *pass, const struct sonde_heap 
 		if (!below && !classes[c])
 			continue;
 		struct sonde_cell *row = sonde_report_row(report, section);
-		if (!row)
-			return sonde_error(ENOMEM, "out of memory for a row");
 		below += classes[c];
 		row[FROM] = sonde_cell_int(c > least ? UINT64_C(1) << c : 0);
 		row[BELOW] =
@@ -94,7 +92,6 @@ static int rows_add(const struct sonde_heap_pass *pass, const struct sonde_heap 
 		row[HEAP] = sonde_heap_kind_cell(pass, heap);
 		row[BAR] = sonde_cell_real(sonde_stats_share((double)classes[c], (double)most), 0);
 	}
-	return 0;
 }
 
 static int is_first_of_kind(const struct sonde_session *session, uint32_t id)
@@ -105,29 +102,26 @@ static int is_first_of_kind(const struct sonde_session *session, uint32_t id)
 	return 1;
 }
 
-static int kinds_add(const struct sonde_heap_pass *pass, int lives, struct sonde_report *report,
-		     struct sonde_section *section)
+static void kinds_add(const struct sonde_heap_pass *pass, int lives, struct sonde_report *report,
+		      struct sonde_section *section)
 {
-	int rc = 0;
-	for (uint32_t id = 1; id <= sonde_session_heap_count(pass->session) && rc == 0; id++)
+	for (uint32_t id = 1; id <= sonde_session_heap_count(pass->session); id++)
 		if (is_first_of_kind(pass->session, id))
-			rc = rows_add(pass, sonde_session_heap(pass->session, id), lives, report, section);
-	return rc;
+			rows_add(pass, sonde_session_heap(pass->session, id), lives, report, section);
 }
 
-static int section_add(const struct sonde_heap_pass *pass, int lives, struct sonde_report *report)
+static void section_add(const struct sonde_heap_pass *pass, int lives, struct sonde_report *report)
 {
 	const struct sonde_column *columns =
 	    sonde_heap_columns(pass, report, lives ? life_columns : size_columns, COLUMNS);
 	struct sonde_section *section =
-	    !columns ? NULL
-	    : lives  ? sonde_report_table(report, "lifetimes", "Lifetimes of blocks", columns, COLUMNS)
-		     : sonde_report_table(report, "sizes", "Sizes of blocks", columns, COLUMNS);
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for a histogram");
-	int rc = lives ? sonde_report_note(report, section, 0, "freed blocks; those still live have no lifetime yet")
-		       : sonde_heap_pass_notes(pass, report, section);
-	return rc < 0 ? rc : kinds_add(pass, lives, report, section);
+	    lives ? sonde_report_table(report, "lifetimes", "Lifetimes of blocks", columns, COLUMNS)
+		  : sonde_report_table(report, "sizes", "Sizes of blocks", columns, COLUMNS);
+	if (lives)
+		sonde_report_note(report, section, 0, "freed blocks; those still live have no lifetime yet");
+	else
+		sonde_heap_pass_notes(pass, report, section);
+	kinds_add(pass, lives, report, section);
 }
 
 static int sizes_finish(void *state, struct sonde_report *report)
@@ -136,8 +130,10 @@ static int sizes_finish(void *state, struct sonde_report *report)
 	int rc = sonde_heap_pass_read(pass, report, "sizes", "Sizes of blocks");
 	if (rc)
 		return rc < 0 ? rc : 0;
-	rc = section_add(pass, 0, report);
-	return rc < 0 ? rc : section_add(pass, 1, report);
+	section_add(pass, 0, report);
+	if (rc >= 0)
+		section_add(pass, 1, report);
+	return rc;
 }
 
 const struct sonde_pass sonde_pass_sizes = {
@@ -145,6 +141,7 @@ const struct sonde_pass sonde_pass_sizes = {
     .needs = SONDE_NEEDS(HEAP),
     .has = sonde_has_heap,
     .title = "sizes and lifetimes of blocks",
+    .state_b = sizeof(struct sonde_heap_pass),
     .begin = sonde_heap_pass_begin,
     .finish = sizes_finish,
     .end = sonde_heap_pass_end,

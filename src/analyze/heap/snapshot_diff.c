@@ -102,13 +102,11 @@ static int compare_places(const void *left, const void *right)
 					  : (x->line > y->line) - (x->line < y->line);
 }
 
-static int place_add(const struct sonde_snapshots_pass *snapshots, const struct sonde_heap_pass *heap,
-		     const struct sonde_heap_place *place, struct sonde_report *report, struct sonde_section *section)
+static void place_add(const struct sonde_snapshots_pass *snapshots, const struct sonde_heap_pass *heap,
+		      const struct sonde_heap_place *place, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_heap_sum *sum = &place->sum;
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	int sampled = snapshots->sampled && place->heap->kind == SONDE_HEAP_MALLOC;
 	double from_variance = sampled ? sum->peak_variance : 0, to_variance = sampled ? sum->left_variance : 0;
 	row[BY_B] = sonde_snapshot_change(sum->peak_b, sum->left_b, from_variance + to_variance);
@@ -122,7 +120,6 @@ static int place_add(const struct sonde_snapshots_pass *snapshots, const struct 
 	row[FILE_NAME] = *place->file ? sonde_cell_text(place->file) : sonde_cell_absent("not known");
 	row[LINE] = place->line ? sonde_cell_int(place->line) : sonde_cell_absent("not known");
 	row[HEAP] = sonde_cell_text(sonde_heap_kind_text(place->heap));
-	return 0;
 }
 
 static int places_add(const struct sonde_snapshots_pass *snapshots, const struct sonde_heap_pass *heap, int by_line,
@@ -141,15 +138,14 @@ static int places_add(const struct sonde_snapshots_pass *snapshots, const struct
 	    sonde_report_table(report, by_line ? "snapshot-lines" : "snapshot-functions",
 			       by_line ? "What changed, by source line" : "What changed, by function",
 			       place_columns[by_line][kinds], PLACES);
-	rc = section ? 0 : sonde_error(ENOMEM, "out of memory for places");
-	for (size_t i = 0; rc == 0 && i < places.count && i < limit; i++)
-		rc = place_add(snapshots, heap, &places.rows[i], report, section);
-	if (rc == 0 && places.count > limit)
+	for (size_t i = 0; i < places.count && i < limit; i++)
+		place_add(snapshots, heap, &places.rows[i], report, section);
+	if (places.count > limit)
 		section->table.omitted = places.count - limit;
-	if (rc == 0 && !places.count)
-		rc = sonde_report_note(report, section, 0, "nothing was live in either");
+	if (!places.count)
+		sonde_report_note(report, section, 0, "nothing was live in either");
 	sonde_heap_places_free(&places);
-	return rc;
+	return 0;
 }
 
 static int places_build(const struct sonde_snapshots_pass *snapshots, struct sonde_report *report)
@@ -203,14 +199,12 @@ static const struct sonde_column class_columns[CLASSES] = {
     [C_TO_BLOCKS] = {"to_blocks", "second blocks", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 1},
 };
 
-static int class_add(const struct sonde_snapshots_pass *snapshots, size_t c, struct sonde_report *report,
-		     struct sonde_section *section)
+static void class_add(const struct sonde_snapshots_pass *snapshots, size_t c, struct sonde_report *report,
+		      struct sonde_section *section)
 {
 	const struct sonde_snapshot_class *from = &snapshots->sides[0].classes[c],
 					  *to = &snapshots->sides[1].classes[c];
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[AT_LEAST] = sonde_cell_int(c ? UINT64_C(1) << c : 0);
 	row[BELOW] = c + 1 < SONDE_HEAP_CLASSES ? sonde_cell_int(UINT64_C(2) << c) : sonde_cell_absent("larger");
 	row[C_BY_B] = sonde_snapshot_change(from->size_b, to->size_b, 0);
@@ -220,24 +214,22 @@ static int class_add(const struct sonde_snapshots_pass *snapshots, size_t c, str
 	row[C_BY_BLOCKS] = sonde_snapshot_change(from->blocks, to->blocks, 0);
 	row[C_FROM_BLOCKS] = sonde_snapshot_amount(from->blocks, 0);
 	row[C_TO_BLOCKS] = sonde_snapshot_amount(to->blocks, 0);
-	return 0;
 }
 
-static int classes_build(const struct sonde_snapshots_pass *snapshots, struct sonde_report *report)
+static void classes_build(const struct sonde_snapshots_pass *snapshots, struct sonde_report *report)
 {
 	struct sonde_section *section =
 	    sonde_report_table(report, "snapshot-sizes", "What changed, by block size", class_columns, CLASSES);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for sizes");
-	for (size_t c = 0; rc == 0 && c < SONDE_HEAP_CLASSES; c++)
+	for (size_t c = 0; c < SONDE_HEAP_CLASSES; c++)
 		if (snapshots->sides[0].classes[c].blocks || snapshots->sides[1].classes[c].blocks)
-			rc = class_add(snapshots, c, report, section);
-	if (rc == 0)
-		rc = sonde_report_note(report, section, 0, "blocks of malloc");
-	return rc;
+			class_add(snapshots, c, report, section);
+	sonde_report_note(report, section, 0, "blocks of malloc");
 }
 
 int sonde_snapshot_diff_build(const struct sonde_snapshots_pass *snapshots, struct sonde_report *report)
 {
 	int rc = places_build(snapshots, report);
-	return rc ? rc : classes_build(snapshots, report);
+	if (!rc)
+		classes_build(snapshots, report);
+	return rc;
 }

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/contents.h"
 #include "analyze/marks.h"
@@ -29,27 +28,22 @@ static int moments_read(struct sonde_snapshots_pass *snapshots)
 	return rc == -ENOMEM ? rc : 0;
 }
 
-static int snapshots_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int snapshots_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct sonde_snapshots_pass *snapshots = calloc(1, sizeof *snapshots);
-	if (!snapshots)
-		return sonde_error(ENOMEM, "out of memory for snapshots");
+	struct sonde_snapshots_pass *snapshots = state;
 	snapshots->session = session;
 	snapshots->options = *options;
 	if (options->diff_from && options->diff_to) {
 		snapshots->sides[0].snapshot = sonde_session_snapshot(session, options->diff_from - 1);
 		snapshots->sides[1].snapshot = sonde_session_snapshot(session, options->diff_to - 1);
 	}
-	*state = snapshots;
 	return moments_read(snapshots);
 }
 
 static void snapshots_end(void *state)
 {
 	struct sonde_snapshots_pass *snapshots = state;
-	if (snapshots)
-		free(snapshots->moments);
-	free(snapshots);
+	free(snapshots->moments);
 }
 
 static int compares(const struct sonde_snapshots_pass *snapshots)
@@ -152,8 +146,8 @@ static void cells_of_heap(struct sonde_cell *row, const struct sonde_heap_moment
 	row[CHANGE_BLOCKS] = sonde_snapshot_change(before->live.blocks, moment->live.blocks, 0);
 }
 
-static int listed_add(const struct sonde_snapshots_pass *snapshots, size_t at, struct sonde_report *report,
-		      struct sonde_section *section)
+static void listed_add(const struct sonde_snapshots_pass *snapshots, size_t at, struct sonde_report *report,
+		       struct sonde_section *section)
 {
 	const struct sonde_snapshot *snapshot = sonde_session_snapshot(snapshots->session, at);
 	const struct sonde_process *process = sonde_session_process(snapshots->session, snapshot->process);
@@ -162,8 +156,6 @@ static int listed_add(const struct sonde_snapshots_pass *snapshots, size_t at, s
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const char *name = sonde_report_text(report, "%s (%u)", process && *process->name ? process->name : "(unknown)",
 					     process ? process->pid : 0);
-	if (!row || !name)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[NUMBER] = sonde_cell_int(at + 1);
 	row[LABEL] = *snapshot->label ? sonde_cell_text(snapshot->label) : sonde_cell_absent("it has no label");
 	row[TIME] = sonde_cell_int(snapshot->time_ns > start_ns ? snapshot->time_ns - start_ns : 0);
@@ -174,7 +166,6 @@ static int listed_add(const struct sonde_snapshots_pass *snapshots, size_t at, s
 		       ? sonde_cell_int(snapshot->pss_b)
 		       : sonde_cell_absent("not read: too expensive, not allowed, or the program had run on");
 	cells_of_heap(row, &snapshots->moments[at], before);
-	return 0;
 }
 
 static int list_notes(const struct sonde_snapshots_pass *snapshots, struct sonde_report *report,
@@ -184,17 +175,17 @@ static int list_notes(const struct sonde_snapshots_pass *snapshots, struct sonde
 	for (size_t i = 0; i < sonde_session_snapshot_count(snapshots->session); i++)
 		heap |= snapshots->moments[i].known;
 	if (heap)
-		rc = sonde_report_note(report, section, 0,
-				       "live: allocated with malloc and not freed; change: since the snapshot %s",
-				       compares(snapshots) ? "above" : "before it, of the same process");
+		sonde_report_note(report, section, 0,
+				  "live: allocated with malloc and not freed; change: since the snapshot %s",
+				  compares(snapshots) ? "above" : "before it, of the same process");
 	else
-		rc = sonde_report_note(report, section, 0, "live bytes are unknown: use sonde record --heap");
+		sonde_report_note(report, section, 0, "live bytes are unknown: use sonde record --heap");
 	if (rc == 0 && snapshots->sampled)
-		rc = sonde_report_note(
+		sonde_report_note(
 		    report, section, 0,
 		    "blocks were sampled: live bytes are estimates, with the widest possible 95 %% interval");
 	if (rc == 0 && snapshots->unread)
-		rc = sonde_report_note(report, section, 1, "some allocations could not be read and are left out");
+		sonde_report_note(report, section, 1, "some allocations could not be read and are left out");
 	return rc;
 }
 
@@ -208,20 +199,18 @@ static int list_build(struct sonde_snapshots_pass *snapshots, struct sonde_repor
 	struct sonde_section *section =
 	    sonde_report_table(report, "snapshots", two ? "The compared snapshots" : "Snapshots",
 			       several ? list_of_several : list_of_one, LISTED);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for snapshots");
-	for (size_t i = 0; rc == 0 && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (two && i + 1 != snapshots->options.diff_from && i + 1 != snapshots->options.diff_to)
 			continue;
 		if (added == limit) {
 			left_out++;
 			continue;
 		}
-		rc = listed_add(snapshots, i, report, section);
+		listed_add(snapshots, i, report, section);
 		added++;
 	}
-	if (rc == 0)
-		section->table.omitted = left_out;
-	return rc ? rc : list_notes(snapshots, report, section);
+	section->table.omitted = left_out;
+	return list_notes(snapshots, report, section);
 }
 
 /* --- the section ------------------------------------------------------------------------------------------------- */
@@ -262,6 +251,7 @@ const struct sonde_pass sonde_pass_snapshots = {
     .title = "memory snapshots, and the change between two of them (--diff)",
     .types = 1u << SONDE_CHUNK_HEAP,
     .standard = 1,
+    .state_b = sizeof(struct sonde_snapshots_pass),
     .begin = snapshots_begin,
     .wants = snapshots_wants,
     .feed = snapshots_feed,

@@ -36,14 +36,12 @@ struct whole {
 	int sampled; /* some heaps are sampled, and left out */
 };
 
-static int row_add(const struct sonde_heap_pass *pass, const struct sonde_heap_place *place, const struct whole *whole,
-		   struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct sonde_heap_pass *pass, const struct sonde_heap_place *place, const struct whole *whole,
+		    struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_heap_sum *sum = &place->sum;
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const char *from = sonde_heap_called_from(pass, report, place->stack);
-	if (!row || !from)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[TEMPORARY] = sonde_cell_int(sum->temporary);
 	row[OF_OWN] = sonde_cell_real(sonde_stats_share((double)sum->temporary, (double)sum->begins), 0);
 	row[OF_ALL] = sonde_cell_real(sonde_stats_share((double)sum->temporary, (double)whole->begins), 0);
@@ -57,7 +55,6 @@ static int row_add(const struct sonde_heap_pass *pass, const struct sonde_heap_p
 	row[CALLER] = sonde_cell_text(sonde_heap_caller(pass, place->stack));
 	row[CALLED_FROM] = sonde_cell_text(from);
 	row[FILE_NAME] = *place->file ? sonde_cell_text(place->file) : sonde_cell_absent("not known");
-	return 0;
 }
 
 static int rows_add(const struct sonde_heap_pass *pass, struct whole *whole, struct sonde_report *report,
@@ -72,12 +69,12 @@ static int rows_add(const struct sonde_heap_pass *pass, struct whole *whole, str
 		if (whole->sampled && sonde_heap_is_sampled(pass, places.rows[i].heap))
 			continue;
 		if (section->table.row_count < limit)
-			rc = row_add(pass, &places.rows[i], whole, report, section);
+			row_add(pass, &places.rows[i], whole, report, section);
 		else
 			section->table.omitted++;
 	}
 	sonde_heap_places_free(&places);
-	return rc;
+	return 0;
 }
 
 static int temporary_finish(void *state, struct sonde_report *report)
@@ -99,18 +96,16 @@ static int temporary_finish(void *state, struct sonde_report *report)
 	if (whole.sampled && !whole.begins)
 		return sonde_pass_nothing(&pass->options, report, "temporary", title, SAMPLED);
 	const struct sonde_column *shown = whole.sampled ? columns : sonde_heap_columns(pass, report, columns, COLUMNS);
-	struct sonde_section *section = shown ? sonde_report_table(report, "temporary", title, shown, COLUMNS) : NULL;
+	struct sonde_section *section = sonde_report_table(report, "temporary", title, shown, COLUMNS);
 	const char *temporary = sonde_count_text(report, (double)whole.temporary);
 	const char *begins = sonde_count_text(report, (double)whole.begins);
-	if (!section || !temporary || !begins)
-		return sonde_error(ENOMEM, "out of memory for temporary allocations");
-	rc = sonde_report_note(report, section, 0,
-			       "%s of %s allocations (%.1f %%) were freed before the next one in their heap", temporary,
-			       begins, 100 * sonde_stats_share((double)whole.temporary, (double)whole.begins));
+	sonde_report_note(report, section, 0,
+			  "%s of %s allocations (%.1f %%) were freed before the next one in their heap", temporary,
+			  begins, 100 * sonde_stats_share((double)whole.temporary, (double)whole.begins));
 	if (rc == 0 && whole.sampled)
-		rc = sonde_report_note(report, section, 1, "blocks of malloc are left out: %s", SAMPLED);
+		sonde_report_note(report, section, 1, "blocks of malloc are left out: %s", SAMPLED);
 	if (rc == 0 && !whole.sampled)
-		rc = sonde_heap_pass_notes(pass, report, section);
+		sonde_heap_pass_notes(pass, report, section);
 	return rc < 0 ? rc : rows_add(pass, &whole, report, section);
 }
 
@@ -119,6 +114,7 @@ const struct sonde_pass sonde_pass_temporary = {
     .needs = SONDE_NEEDS(HEAP),
     .has = sonde_has_heap,
     .title = "allocations freed before the next one, by function",
+    .state_b = sizeof(struct sonde_heap_pass),
     .begin = sonde_heap_pass_begin,
     .finish = temporary_finish,
     .end = sonde_heap_pass_end,

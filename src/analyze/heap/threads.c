@@ -71,8 +71,8 @@ static size_t rows_take(const struct sonde_heap_pass *pass, struct row *rows)
 	return kept;
 }
 
-static int row_add(const struct sonde_heap_pass *pass, const struct row *from, struct sonde_report *report,
-		   struct sonde_section *section)
+static void row_add(const struct sonde_heap_pass *pass, const struct row *from, struct sonde_report *report,
+		    struct sonde_section *section)
 {
 	const struct sonde_thread *thread = sonde_session_thread(pass->session, from->thread);
 	const struct sonde_heap *heap = sonde_session_heap(pass->session, from->heap);
@@ -80,8 +80,6 @@ static int row_add(const struct sonde_heap_pass *pass, const struct row *from, s
 	const struct sonde_heap_sum *sum = &from->sum;
 	double seconds = sonde_window_s(&pass->window);
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[THREAD] = sonde_cell_text(thread ? thread->name : "(unknown)");
 	row[TID] = thread ? sonde_cell_int(thread->tid) : sonde_cell_absent("not known");
 	uint64_t peak_b = heap ? pass->sums.heaps[from->heap].peak_b : 0;
@@ -95,7 +93,6 @@ static int row_add(const struct sonde_heap_pass *pass, const struct row *from, s
 	row[HEAP] = sonde_heap_kind_cell(pass, heap);
 	row[PROCESS] = process ? sonde_cell_text(process->name) : sonde_cell_absent("not known");
 	row[PID] = process ? sonde_cell_int(process->pid) : sonde_cell_absent("not known");
-	return 0;
 }
 
 static int threads_finish(void *state, struct sonde_report *report)
@@ -107,19 +104,17 @@ static int threads_finish(void *state, struct sonde_report *report)
 	if (rc)
 		return rc < 0 ? rc : 0;
 	const struct sonde_column *shown = sonde_heap_columns(pass, report, columns, COLUMNS);
-	struct sonde_section *section =
-	    shown ? sonde_report_table(report, "heap-threads", title, shown, COLUMNS) : NULL;
+	struct sonde_section *section = sonde_report_table(report, "heap-threads", title, shown, COLUMNS);
 	struct row *rows = calloc(sonde_session_heap_site_count(pass->session) + 1, sizeof *rows);
-	if (!section || !rows) {
-		free(rows);
+	if (!rows)
 		return sonde_error(ENOMEM, "out of memory for threads");
-	}
 	size_t count = rows_take(pass, rows);
-	rc = sonde_report_note(report, section, 0,
-			       "blocks allocated by a thread, freed by any; shares are of the process's peak");
-	rc = rc ? rc : sonde_heap_pass_notes(pass, report, section);
+	sonde_report_note(report, section, 0,
+			  "blocks allocated by a thread, freed by any; shares are of the process's peak");
+	if (!rc)
+		sonde_heap_pass_notes(pass, report, section);
 	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
-		rc = row_add(pass, &rows[i], report, section);
+		row_add(pass, &rows[i], report, section);
 	section->table.omitted = count > limit ? count - limit : 0;
 	free(rows);
 	return rc;
@@ -130,6 +125,7 @@ const struct sonde_pass sonde_pass_heap_threads = {
     .needs = SONDE_NEEDS(HEAP),
     .has = sonde_has_heap,
     .title = "allocations by thread",
+    .state_b = sizeof(struct sonde_heap_pass),
     .begin = sonde_heap_pass_begin,
     .finish = threads_finish,
     .end = sonde_heap_pass_end,

@@ -45,15 +45,13 @@ static uint64_t edge_ns(const struct drawing *drawing, size_t i)
 	return drawing->range.from_ns + (uint64_t)(span * (double)i / (double)drawing->count);
 }
 
-static int row_add(const struct drawing *drawing, size_t i, int is_peak, struct sonde_report *report,
-		   struct sonde_section *section)
+static void row_add(const struct drawing *drawing, size_t i, int is_peak, struct sonde_report *report,
+		    struct sonde_section *section)
 {
 	const struct sonde_heap_interval *interval = &drawing->rows[i];
 	uint64_t start_ns = sonde_session_run(drawing->pass->session)->start_ns, from_ns = edge_ns(drawing, i);
 	double seconds = (double)(edge_ns(drawing, i + 1) - from_ns) / 1e9;
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[FROM] = sonde_cell_int(from_ns > start_ns ? from_ns - start_ns : 0);
 	row[PEAK_B] = sonde_heap_cell(drawing->pass, interval->peak_b, 0);
 	row[PEAK_BLOCKS] = sonde_heap_cell(drawing->pass, interval->peak_blocks, 0);
@@ -65,7 +63,6 @@ static int row_add(const struct drawing *drawing, size_t i, int is_peak, struct 
 	row[BEGUN_B] = sonde_cell_int(interval->begun_b);
 	row[MARK] = sonde_cell_text(is_peak ? "peak" : "");
 	row[BAR] = sonde_cell_real(sonde_stats_share((double)interval->peak_b, (double)drawing->peak_b), 0);
-	return 0;
 }
 
 /* From the first allocation to the exit of its process, within the selected time. */
@@ -82,35 +79,29 @@ static struct sonde_selection range_of(const struct sonde_heap_pass *pass, uint3
 	return range;
 }
 
-static int note_what(const struct drawing *drawing, uint32_t heap, size_t used, struct sonde_report *report,
-		     struct sonde_section *section)
+static void note_what(const struct drawing *drawing, uint32_t heap, size_t used, struct sonde_report *report,
+		      struct sonde_section *section)
 {
 	const struct sonde_heap_pass *pass = drawing->pass;
 	const char *size = sonde_size_text(report, pass->sums.heaps[heap].peak_b, 0);
-	if (!size)
-		return sonde_error(ENOMEM, "out of memory for a timeline");
-	int rc = sonde_report_note(report, section, 0,
-				   "max live: the highest point of each interval; the peak, %s, was at %.3f s", size,
-				   sonde_heap_second(pass, pass->sums.heaps[heap].peak_ns));
-	if (rc || used < 2 || pass->options.weigh.heap)
-		return rc;
-	rc = sonde_report_note(report, section, 0, "of %zu heaps, the one with the highest peak; " CHOOSE, used);
-	if (!rc)
-		sonde_report_advise(report, section, SONDE_ACTION_PROCESS, CHOOSE);
-	return rc;
+	sonde_report_note(report, section, 0,
+			  "max live: the highest point of each interval; the peak, %s, was at %.3f s", size,
+			  sonde_heap_second(pass, pass->sums.heaps[heap].peak_ns));
+	if (used < 2 || pass->options.weigh.heap)
+		return;
+	sonde_report_note(report, section, 0, "of %zu heaps, the one with the highest peak; " CHOOSE, used);
+	sonde_report_advise(report, section, SONDE_ACTION_PROCESS, CHOOSE);
 }
 
-static int rows_add(struct drawing *drawing, uint64_t peak_ns, struct sonde_report *report,
-		    struct sonde_section *section)
+static void rows_add(struct drawing *drawing, uint64_t peak_ns, struct sonde_report *report,
+		     struct sonde_section *section)
 {
 	size_t at = drawing->count;
 	for (size_t i = 0; i < drawing->count && at == drawing->count; i++)
 		if (drawing->rows[i].peak_b == drawing->peak_b && peak_ns < edge_ns(drawing, i + 1))
 			at = i;
-	int rc = 0;
-	for (size_t i = 0; i < drawing->count && rc == 0; i++)
-		rc = row_add(drawing, i, i == at, report, section);
-	return rc;
+	for (size_t i = 0; i < drawing->count; i++)
+		row_add(drawing, i, i == at, report, section);
 }
 
 static int draw(const struct sonde_heap_pass *pass, uint32_t heap, size_t used, struct sonde_report *report)
@@ -119,20 +110,22 @@ static int draw(const struct sonde_heap_pass *pass, uint32_t heap, size_t used, 
 	const char *name = sonde_heap_text(pass, report, heap);
 	const char *title = name ? sonde_report_text(report, "The heap over time: %s", name) : NULL;
 	const struct sonde_column *shown = sonde_heap_columns(pass, report, columns, COLUMNS);
-	struct sonde_section *section = shown ? sonde_report_table(report, "timeline", title, shown, COLUMNS) : NULL;
+	struct sonde_section *section = sonde_report_table(report, "timeline", title, shown, COLUMNS);
 	int is_given = pass->options.requested && pass->options.limit; /* in a whole report the limit applies to rows */
 	size_t count = is_given ? pass->options.limit : DEFAULT_ROWS;
 	drawing.count = count < ROWS_MAX ? count : ROWS_MAX;
 	drawing.rows = calloc(drawing.count, sizeof *drawing.rows);
-	if (!section || !drawing.rows) {
-		free(drawing.rows);
+	if (!drawing.rows) {
 		return sonde_error(ENOMEM, "out of memory for a timeline");
 	}
 	int rc = sonde_session_heap_timeline(pass->session, heap, &drawing.range, drawing.rows, drawing.count);
 	drawing.peak_b = pass->sums.heaps[heap].peak_b;
-	rc = rc == -ENOMEM ? rc : note_what(&drawing, heap, used, report, section);
-	rc = rc ? rc : sonde_heap_pass_notes(pass, report, section);
-	rc = rc ? rc : rows_add(&drawing, pass->sums.heaps[heap].peak_ns, report, section);
+	if (rc != -ENOMEM)
+		note_what(&drawing, heap, used, report, section);
+	if (!rc)
+		sonde_heap_pass_notes(pass, report, section);
+	if (!rc)
+		rows_add(&drawing, pass->sums.heaps[heap].peak_ns, report, section);
 	free(drawing.rows);
 	return rc;
 }
@@ -164,6 +157,7 @@ const struct sonde_pass sonde_pass_timeline = {
     .needs = SONDE_NEEDS(HEAP),
     .has = sonde_has_heap,
     .title = "heap over time: live bytes, allocations per second",
+    .state_b = sizeof(struct sonde_heap_pass),
     .begin = sonde_heap_pass_begin,
     .finish = timeline_finish,
     .end = sonde_heap_pass_end,

@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/contents.h"
 #include "analyze/heap/pass.h"
@@ -63,7 +62,7 @@ struct row {
 };
 
 struct zones {
-	struct sonde_heap_pass *heap;
+	struct sonde_heap_pass heap;
 	struct zone *zones;
 	size_t count, cap;
 	uint64_t beyond; /* number of zones that were not kept */
@@ -77,33 +76,24 @@ struct zones {
 static void zones_end(void *state)
 {
 	struct zones *zones = state;
-	if (!zones)
-		return;
-	for (size_t i = 0; zones->threads && i <= sonde_session_thread_count(zones->heap->session); i++)
+	for (size_t i = 0; zones->threads && i <= sonde_session_thread_count(zones->heap.session); i++)
 		free(zones->threads[i].frames);
 	free(zones->threads);
 	free(zones->rows);
 	free(zones->zones);
-	sonde_heap_pass_end(zones->heap);
-	free(zones);
+	sonde_heap_pass_end(&zones->heap);
 }
 
-static int zones_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int zones_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct zones *zones = calloc(1, sizeof *zones);
-	void *heap = NULL;
-	if (!zones)
-		return sonde_error(ENOMEM, "out of memory for zones");
-	*state = zones;
-	int rc = sonde_heap_pass_begin(&heap, session, options);
-	zones->heap = heap;
-	return rc;
+	struct zones *zones = state;
+	return sonde_heap_pass_begin(&zones->heap, session, options);
 }
 
 static uint32_t zones_wants(const void *state)
 {
 	const struct zones *zones = state;
-	return sonde_session_heap_site_count(zones->heap->session) ? 1u << SONDE_CHUNK_ZONES : 0;
+	return sonde_session_heap_site_count(zones->heap.session) ? 1u << SONDE_CHUNK_ZONES : 0;
 }
 
 static int grow(struct zones *zones)
@@ -126,10 +116,10 @@ static int is_recorded(const struct sonde_session *session, uint32_t process)
 static int zones_feed(void *state, const struct sonde_batch *batch)
 {
 	struct zones *zones = state;
-	if (!is_recorded(zones->heap->session, batch->process))
+	if (!is_recorded(zones->heap.session, batch->process))
 		return 0;
 	for (size_t i = 0; i < batch->count; i++) {
-		if (!sonde_pass_takes(&zones->heap->options, batch->zones.start_ns[i], batch->thread))
+		if (!sonde_pass_takes(&zones->heap.options, batch->zones.start_ns[i], batch->thread))
 			continue;
 		if (zones->count == ZONES_MAX) {
 			zones->beyond++;
@@ -160,7 +150,7 @@ static int compare_zones(const void *left, const void *right)
 
 static int threads_make(struct zones *zones)
 {
-	struct sonde_session *session = zones->heap->session;
+	struct sonde_session *session = zones->heap.session;
 	zones->threads = calloc(sonde_session_thread_count(session) + 1, sizeof *zones->threads);
 	zones->rows = calloc(sonde_session_site_count(session) + 1, sizeof *zones->rows);
 	if (!zones->threads || !zones->rows)
@@ -222,7 +212,7 @@ static int advance(struct zones *zones, struct thread *thread, uint64_t time_ns)
 
 static int add_blocks(struct zones *zones, const struct sonde_batch *batch)
 {
-	const struct sonde_heap *heap = sonde_session_heap(zones->heap->session, batch->heap.id);
+	const struct sonde_heap *heap = sonde_session_heap(zones->heap.session, batch->heap.id);
 	if (!heap || heap->kind != SONDE_HEAP_MALLOC)
 		return 0;
 	for (size_t i = 0; i < batch->count; i++) {
@@ -249,14 +239,14 @@ static int read_blocks(struct zones *zones)
 {
 	struct sonde_cursor *cursor;
 	const struct sonde_batch *batch;
-	int rc = sonde_cursor_open(&cursor, zones->heap->session, 1u << SONDE_CHUNK_HEAP);
+	int rc = sonde_cursor_open(&cursor, zones->heap.session, 1u << SONDE_CHUNK_HEAP);
 	if (rc < 0)
 		return rc;
 	while ((rc = sonde_cursor_next(cursor, &batch)) != 0) {
 		if (rc == -ENOMEM)
 			break;
 		if (rc < 0) {
-			zones->heap->unread = 1;
+			zones->heap.unread = 1;
 			continue;
 		}
 		rc = add_blocks(zones, batch);
@@ -264,7 +254,7 @@ static int read_blocks(struct zones *zones)
 			break;
 	}
 	sonde_cursor_close(cursor);
-	for (size_t i = 0; rc == 0 && i <= sonde_session_thread_count(zones->heap->session); i++) {
+	for (size_t i = 0; rc == 0 && i <= sonde_session_thread_count(zones->heap.session); i++) {
 		rc = advance(zones, &zones->threads[i], UINT64_MAX - 1);
 		while (rc == 0 && zones->threads[i].depth)
 			pop(zones, &zones->threads[i]);
@@ -289,13 +279,11 @@ static struct sonde_cell signed_cell(int64_t value)
 	return value < 0 ? sonde_cell_real((double)value, 0) : sonde_cell_int((uint64_t)value);
 }
 
-static int row_add(const struct zones *zones, const struct row *from, struct sonde_report *report,
-		   struct sonde_section *section)
+static void row_add(const struct zones *zones, const struct row *from, struct sonde_report *report,
+		    struct sonde_section *section)
 {
-	const struct sonde_site *site = sonde_session_site(zones->heap->session, from->site);
+	const struct sonde_site *site = sonde_session_site(zones->heap.session, from->site);
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[NAME] = sonde_cell_text(site ? site->name : "(unknown)");
 	row[CALLS] = sonde_cell_int(from->calls);
 	row[CHANGE_B] = signed_cell(from->change_b);
@@ -304,58 +292,56 @@ static int row_add(const struct zones *zones, const struct row *from, struct son
 	row[BEGINS] = sonde_cell_int(from->begins);
 	row[ENDS] = sonde_cell_int(from->ends);
 	row[MEAN_B] = sonde_cell_real((double)from->begun_b / (double)from->calls, 0);
-	return 0;
 }
 
-static int notes_add(const struct zones *zones, struct sonde_report *report, struct sonde_section *section)
+static void notes_add(const struct zones *zones, struct sonde_report *report, struct sonde_section *section)
 {
-	int rc = sonde_report_note(
+	sonde_report_note(
 	    report, section, 0,
 	    "malloc blocks of the zone's thread, nested zones included; change: bytes its calls left allocated");
-	if (rc == 0 && zones->time_every > 1)
-		rc = sonde_report_note(
+	if (zones->time_every > 1)
+		sonde_report_note(
 		    report, section, 1,
 		    "block times are exact to %u allocations: a block near a zone's edge may be on the wrong side",
 		    zones->time_every);
-	if (rc == 0 && zones->beyond) {
-		rc = sonde_report_note(report, section, 1,
-				       "%llu zones beyond the first %d were left out: " SONDE_CHOOSE_TIME,
-				       (unsigned long long)zones->beyond, ZONES_MAX);
-		if (!rc)
-			sonde_report_advise(report, section, SONDE_ACTION_TIME, SONDE_CHOOSE_TIME);
+	if (zones->beyond) {
+		sonde_report_note(report, section, 1,
+				  "%llu zones beyond the first %d were left out: " SONDE_CHOOSE_TIME,
+				  (unsigned long long)zones->beyond, ZONES_MAX);
+		sonde_report_advise(report, section, SONDE_ACTION_TIME, SONDE_CHOOSE_TIME);
 	}
-	return rc < 0 ? rc : sonde_heap_pass_notes(zones->heap, report, section);
+	sonde_heap_pass_notes(&zones->heap, report, section);
 }
 
-static int section_add(struct zones *zones, const char *title, struct sonde_report *report)
+static void section_add(struct zones *zones, const char *title, struct sonde_report *report)
 {
-	size_t limit = zones->heap->options.limit ? zones->heap->options.limit : DEFAULT_ROWS, count = 0;
+	size_t limit = zones->heap.options.limit ? zones->heap.options.limit : DEFAULT_ROWS, count = 0;
 	struct sonde_section *section = sonde_report_table(report, "heap-zones", title, columns, COLUMNS);
-	int rc = section ? notes_add(zones, report, section) : sonde_error(ENOMEM, "out of memory for zones");
-	for (size_t i = 0; i <= sonde_session_site_count(zones->heap->session); i++)
+	notes_add(zones, report, section);
+	for (size_t i = 0; i <= sonde_session_site_count(zones->heap.session); i++)
 		if (zones->rows[i].calls)
 			zones->rows[count++] = zones->rows[i];
 	qsort(zones->rows, count, sizeof *zones->rows, compare_rows);
-	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
-		rc = row_add(zones, &zones->rows[i], report, section);
-	if (rc == 0)
-		section->table.omitted = count > limit ? count - limit : 0;
-	return rc;
+	for (size_t i = 0; i < count && i < limit; i++)
+		row_add(zones, &zones->rows[i], report, section);
+	section->table.omitted = count > limit ? count - limit : 0;
 }
 
 static int zones_finish(void *state, struct sonde_report *report)
 {
 	struct zones *zones = state;
 	const char *title = "Heap changes by zone";
-	int rc = sonde_heap_pass_read(zones->heap, report, "heap-zones", title);
+	int rc = sonde_heap_pass_read(&zones->heap, report, "heap-zones", title);
 	if (rc)
 		return rc < 0 ? rc : 0;
 	if (!zones->count)
-		return sonde_pass_nothing(&zones->heap->options, report, "heap-zones", title,
+		return sonde_pass_nothing(&zones->heap.options, report, "heap-zones", title,
 					  "no zones: mark them with SONDE_ZONE() (sonde/sonde.h)");
 	rc = threads_make(zones);
 	rc = rc ? rc : read_blocks(zones);
-	return rc ? rc : section_add(zones, title, report);
+	if (!rc)
+		section_add(zones, title, report);
+	return rc;
 }
 
 const struct sonde_pass sonde_pass_heap_zones = {
@@ -364,6 +350,7 @@ const struct sonde_pass sonde_pass_heap_zones = {
     .has = sonde_has_heap,
     .title = "heap change and peak inside, by zone",
     .types = 1u << SONDE_CHUNK_ZONES,
+    .state_b = sizeof(struct zones),
     .begin = zones_begin,
     .wants = zones_wants,
     .feed = zones_feed,

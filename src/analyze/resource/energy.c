@@ -78,12 +78,9 @@ struct energy {
 	struct intensity intensity;
 };
 
-static int energy_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int energy_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct energy *energy = calloc(1, sizeof *energy);
-	if (!energy)
-		return sonde_error(ENOMEM, "out of memory for energy");
-	*state = energy;
+	struct energy *energy = state;
 	energy->session = session;
 	energy->options = *options;
 	return sonde_energy_points_init(&energy->points, session);
@@ -92,11 +89,8 @@ static int energy_begin(void **state, struct sonde_session *session, const struc
 static void energy_end(void *state)
 {
 	struct energy *energy = state;
-	if (!energy)
-		return;
 	sonde_energy_points_fini(&energy->points);
 	sonde_energy_sums_fini(&energy->sums);
-	free(energy);
 }
 
 /* A recording without energy needs no chunks. */
@@ -140,19 +134,23 @@ static void choose_intensity(struct energy *energy)
 	take_country(&energy->intensity, sonde_session_info(energy->session, "option.country"));
 }
 
-static int note_intensity(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
+static void note_intensity(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_carbon_row *least, *most, *world = sonde_carbon_find("WORLD");
-	if (energy->intensity.is_known && !strcmp(energy->intensity.whose, "as given"))
-		return sonde_report_note(report, section, 0, "CO2e: J ÷ 3,600,000 × %.4g g/kWh, as given",
-					 energy->intensity.g_kwh);
-	if (energy->intensity.is_known)
-		return sonde_report_note(
+	if (energy->intensity.is_known && !strcmp(energy->intensity.whose, "as given")) {
+		sonde_report_note(report, section, 0, "CO2e: J ÷ 3,600,000 × %.4g g/kWh, as given",
+				  energy->intensity.g_kwh);
+		return;
+	}
+	if (energy->intensity.is_known) {
+		sonde_report_note(
 		    report, section, 0,
 		    "CO2e: J ÷ 3,600,000 × %.4g g/kWh (%s, life cycle; Ember and Our World in Data, CC BY 4.0)",
 		    energy->intensity.g_kwh, energy->intensity.whose);
+		return;
+	}
 	sonde_carbon_extremes(&least, &most);
-	return sonde_report_note(
+	sonde_report_note(
 	    report, section, 0,
 	    "grams of CO2e need --country CODE or --carbon-intensity G (world: %.0f in %d; %.0f, %s, to %.0f, %s)",
 	    world->g_kwh, world->year, least->g_kwh, least->name, most->g_kwh, most->name);
@@ -183,13 +181,11 @@ static struct sonde_cell watts_cell(double uj, uint64_t time_ns)
 }
 
 /* Adds a row for one figure with three cases; if all are equal, it was measured. */
-static int cases_add(const struct energy *energy, const char *what, const char *how, const double *cases,
-		     struct sonde_report *report, struct sonde_section *section)
+static void cases_add(const struct energy *energy, const char *what, const char *how, const double *cases,
+		      struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	uint64_t time_ns = energy->sums.to_ns - energy->sums.from_ns;
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[WHAT] = sonde_cell_text(what);
 	row[HOW] = sonde_cell_text(how);
 	row[ENERGY] = sonde_cell_real(cases[SONDE_ENERGY_LIKELY] / UJ_A_J, 0);
@@ -202,7 +198,6 @@ static int cases_add(const struct energy *energy, const char *what, const char *
 	row[GRAMS] = grams_cell(energy, cases[SONDE_ENERGY_LIKELY]);
 	row[COVERED] = sonde_cell_int(time_ns);
 	row[LONGEST] = row[READINGS] = sonde_cell_absent("the sum has no readings of its own");
-	return 0;
 }
 
 /* Why a meter has no figure; NULL if it has one. */
@@ -213,13 +208,11 @@ static const char *why_none(const struct sonde_energy_meter *meter)
 							 : "the counter does not advance";
 }
 
-static int meter_add(const struct energy *energy, const struct sonde_energy_meter *meter, int is_added,
-		     struct sonde_report *report, struct sonde_section *section)
+static void meter_add(const struct energy *energy, const struct sonde_energy_meter *meter, int is_added,
+		      struct sonde_report *report, struct sonde_section *section)
 {
 	const char *what = is_added ? meter->name : sonde_report_text(report, "%s (not added)", meter->name);
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row || !what)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	const char *why = why_none(meter);
 	row[WHAT] = sonde_cell_text(what);
 	row[HOW] = sonde_cell_text(why ? "unavailable" : "measured");
@@ -230,48 +223,42 @@ static int meter_add(const struct energy *energy, const struct sonde_energy_mete
 	row[COVERED] = sonde_cell_int(meter->covered_ns);
 	row[LONGEST] = sonde_cell_int(meter->longest_ns);
 	row[READINGS] = sonde_cell_int(meter->readings);
-	return 0;
 }
 
 /* Adds the devices' own counters: measured regardless of the CPU energy, and part of no sum with it. */
-static int devices_add(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
+static void devices_add(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_energy_sums *sums = &energy->sums;
-	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < sums->device_count; i++)
-		rc = meter_add(energy, &sums->devices[i], 0, report, section);
-	return rc;
+	for (size_t i = 0; i < sums->device_count; i++)
+		meter_add(energy, &sums->devices[i], 0, report, section);
 }
 
-static int meters_add(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
+static void meters_add(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_energy_sums *sums = &energy->sums;
-	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < sums->meter_count; i++)
-		rc = meter_add(energy, &sums->meters[i], sums->meters[i].is_package, report, section);
-	if (rc == 0 && sums->fit.name)
-		rc = cases_add(energy, "a model of the server", "modelled", sums->uj, report, section);
-	else if (rc == 0 && sums->package_count > 1)
-		rc = cases_add(energy, "all packages", "measured", sums->uj, report, section);
-	return rc ? rc : devices_add(energy, report, section);
+	for (size_t i = 0; i < sums->meter_count; i++)
+		meter_add(energy, &sums->meters[i], sums->meters[i].is_package, report, section);
+	if (sums->fit.name)
+		cases_add(energy, "a model of the server", "modelled", sums->uj, report, section);
+	else if (sums->package_count > 1)
+		cases_add(energy, "all packages", "measured", sums->uj, report, section);
+	devices_add(energy, report, section);
 }
 
-static int note_idle(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
+static void note_idle(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_energy_sums *sums = &energy->sums;
 	double share = least(sums->idle_uj) / (sums->fit.name ? least(sums->uj) : sums->uj[SONDE_ENERGY_LIKELY]);
-	int rc = 0;
 	if (!sums->fit.name)
-		rc = sonde_report_note(report, section, 0,
-				       "idle power: %.3g W (lowest second) to %.3g W (from utilisation); to narrow it, "
-				       "idle for a second first",
-				       sums->idle_w[SONDE_ENERGY_HIGH], sums->idle_w[SONDE_ENERGY_LOW]);
-	if (rc == 0 && share > IDLE_MUCH)
-		rc = sonde_report_note(report, section, 0,
-				       "idling took at least %.0f %% of the energy, with CPUs busy for %.0f %% of "
-				       "their time: shorten the run",
-				       share * 100, sums->busy * 100);
-	return rc;
+		sonde_report_note(report, section, 0,
+				  "idle power: %.3g W (lowest second) to %.3g W (from utilisation); to narrow it, "
+				  "idle for a second first",
+				  sums->idle_w[SONDE_ENERGY_HIGH], sums->idle_w[SONDE_ENERGY_LOW]);
+	if (share > IDLE_MUCH)
+		sonde_report_note(report, section, 0,
+				  "idling took at least %.0f %% of the energy, with CPUs busy for %.0f %% of "
+				  "their time: shorten the run",
+				  share * 100, sums->busy * 100);
 }
 
 /* Why nothing was measured, as reported by the source. */
@@ -281,13 +268,11 @@ static const char *why_modelled(const struct energy *energy)
 	return row && *row->detail ? row->detail : "no meter was read";
 }
 
-static int note_model(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
+static void note_model(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_energy_fit *fit = &energy->sums.fit;
-	int rc = sonde_report_note(report, section, 1, "modelled, not measured: %s", why_modelled(energy));
-	if (rc)
-		return rc;
-	return sonde_report_note(
+	sonde_report_note(report, section, 1, "modelled, not measured: %s", why_modelled(energy));
+	sonde_report_note(
 	    report, section, 0,
 	    "the model: %s%s, %.2f–%.2f W idle, %.2f–%.2f W busy per CPU (SPECpower); %u CPU%s%s, %.0f %% busy",
 	    fit->is_generic ? "a processor missing from the table, so a generic range: " : "", fit->name,
@@ -297,50 +282,53 @@ static int note_model(const struct energy *energy, struct sonde_report *report, 
 }
 
 /* Notes the devices whose counters were read, and why others have no figure. */
-static int note_read(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
+static void note_read(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
 {
-	int rc = sonde_report_note(
+	sonde_report_note(
 	    report, section, 0,
 	    "GPUs: by their drivers' counters, all programs; not part of the energy of processors and processes");
-	for (size_t i = 0; rc == 0 && i < energy->sums.device_count; i++) {
+	for (size_t i = 0; i < energy->sums.device_count; i++) {
 		const char *why = why_none(&energy->sums.devices[i]);
 		if (why)
-			rc = sonde_report_note(report, section, 1, "%s: %s", energy->sums.devices[i].name, why);
+			sonde_report_note(report, section, 1, "%s: %s", energy->sums.devices[i].name, why);
 	}
-	return rc;
 }
 
 /* Notes what the figures of devices are, or why there are none. */
-static int note_devices(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
+static void note_devices(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
 {
-	if (energy->sums.device_count)
-		return note_read(energy, report, section);
+	if (energy->sums.device_count) {
+		note_read(energy, report, section);
+		return;
+	}
 	const struct sonde_source_row *nvml = sonde_session_source_named(energy->session, "nvml");
 	if (nvml && *nvml->detail)
-		return sonde_report_note(report, section, 0, "GPUs: unavailable: %s", nvml->detail);
-	return sonde_report_note(report, section, 0,
-				 "GPUs: unavailable: none with an energy counter was read (NVIDIA: libnvidia-ml.so.1)");
+		sonde_report_note(report, section, 0, "GPUs: unavailable: %s", nvml->detail);
+	else
+		sonde_report_note(
+		    report, section, 0,
+		    "GPUs: unavailable: none with an energy counter was read (NVIDIA: libnvidia-ml.so.1)");
 }
 
-static int notes_add(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
+static void notes_add(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_energy_sums *sums = &energy->sums;
-	int rc = sums->fit.name ? note_model(energy, report, section) : 0;
-	for (size_t i = 0; rc == 0 && i < sums->meter_count; i++)
+	if (sums->fit.name)
+		note_model(energy, report, section);
+	for (size_t i = 0; i < sums->meter_count; i++)
 		if (!sums->meters[i].is_package && !strncmp(sums->meters[i].name, "dram", 4)) {
-			rc = sonde_report_note(report, section, 0,
-					       "dram is not added: on some processors the package includes it");
+			sonde_report_note(report, section, 0,
+					  "dram is not added: on some processors the package includes it");
 			break;
 		}
-	for (size_t i = 0; rc == 0 && i < sonde_session_lost_count(energy->session); i++) {
+	for (size_t i = 0; i < sonde_session_lost_count(energy->session); i++) {
 		const struct sonde_lost *lost = sonde_session_lost(energy->session, i);
 		if (!strcmp(lost->source, "energy"))
-			rc = sonde_report_note(report, section, 1, "not counted, %llu time%s: %s",
-					       (unsigned long long)lost->count, sonde_plural(lost->count), lost->cause);
+			sonde_report_note(report, section, 1, "not counted, %llu time%s: %s",
+					  (unsigned long long)lost->count, sonde_plural(lost->count), lost->cause);
 	}
-	if (rc == 0)
-		rc = note_intensity(energy, report, section);
-	return rc ? rc : note_devices(energy, report, section);
+	note_intensity(energy, report, section);
+	note_devices(energy, report, section);
 }
 
 /* --- processes --------------------------------------------------------------------------------------------------- */
@@ -349,8 +337,6 @@ static struct sonde_cell *process_row(const struct energy *energy, const char *n
 				      struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return NULL;
 	row[PROCESS] = sonde_cell_label(name, SONDE_ENERGY_ROW_PROCESS);
 	row[PROCESS_HOW] = sonde_cell_text(energy->sums.fit.name ? "modelled" : "estimated");
 	row[CPU] = cpu_ns >= 0 ? sonde_cell_int((uint64_t)(cpu_ns + 0.5)) : sonde_cell_absent("none, or unknown");
@@ -363,22 +349,19 @@ static struct sonde_cell *process_row(const struct energy *energy, const char *n
 	return row;
 }
 
-static int share_add(const struct energy *energy, const struct sonde_energy_share *share, struct sonde_report *report,
-		     struct sonde_section *section)
+static void share_add(const struct energy *energy, const struct sonde_energy_share *share, struct sonde_report *report,
+		      struct sonde_section *section)
 {
 	const struct sonde_process *process = sonde_session_process(energy->session, share->process);
 	struct sonde_cell *row = process_row(energy, *process->command ? process->command : process->name, share->uj,
 					     share->cpu_ns, report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[PID] = sonde_cell_int(process->pid);
-	return 0;
 }
 
 /* Adds everything without a row of its own: other programs, processes beyond the limit or too short for a figure; and
  * idle energy. */
-static int remainder_add(const struct energy *energy, const struct sonde_energy_share *left,
-			 struct sonde_report *report, struct sonde_section *section)
+static void remainder_add(const struct energy *energy, const struct sonde_energy_share *left,
+			  struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_energy_sums *sums = &energy->sums;
 	double cases[SONDE_ENERGY_CASES];
@@ -386,18 +369,13 @@ static int remainder_add(const struct energy *energy, const struct sonde_energy_
 		cases[c] = sums->remainder_uj[c] + left->uj[c];
 	struct sonde_cell *row = process_row(
 	    energy, "", cases, sums->has_clock ? sums->remainder_cpu_ns + left->cpu_ns : -1, report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[PROCESS] =
 	    sonde_cell_label(sums->has_clock ? "all else" : "work of unknown processes", SONDE_ENERGY_ROW_REMAINDER);
 	row = process_row(energy, "", sums->idle_uj, -1, report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[PROCESS] = sonde_cell_label("idle", SONDE_ENERGY_ROW_IDLE);
-	return 0;
 }
 
-static int processes_add(const struct energy *energy, struct sonde_report *report)
+static void processes_add(const struct energy *energy, struct sonde_report *report)
 {
 	const struct sonde_energy_sums *sums = &energy->sums;
 	size_t limit = energy->options.limit ? energy->options.limit : DEFAULT_ROWS, shown = 0, too_short = 0, more = 0;
@@ -405,13 +383,11 @@ static int processes_add(const struct energy *energy, struct sonde_report *repor
 	const struct sonde_column *columns =
 	    sonde_energy_columns(&energy->sums, report, process_columns, PROCESS_COLUMNS);
 	struct sonde_section *section =
-	    columns ? sonde_report_table(report, "energy_processes", "Energy by process", columns, PROCESS_COLUMNS)
-		    : NULL;
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for energy by process");
-	for (size_t i = 0; rc == 0 && i < sums->share_count; i++) {
+	    sonde_report_table(report, "energy_processes", "Energy by process", columns, PROCESS_COLUMNS);
+	for (size_t i = 0; i < sums->share_count; i++) {
 		const struct sonde_energy_share *share = &sums->shares[i];
 		if (!share->too_short && shown < limit) {
-			rc = share_add(energy, share, report, section);
+			share_add(energy, share, report, section);
 			shown++;
 			continue;
 		}
@@ -421,26 +397,21 @@ static int processes_add(const struct energy *energy, struct sonde_report *repor
 		for (size_t c = 0; c < SONDE_ENERGY_CASES; c++)
 			left.uj[c] += share->uj[c];
 	}
-	if (rc == 0)
-		rc = remainder_add(energy, &left, report, section);
-	if (rc)
-		return rc;
+	remainder_add(energy, &left, report, section);
 	section->table.omitted = more;
 	if (too_short)
-		rc = sonde_report_note(
+		sonde_report_note(
 		    report, section, 0,
 		    "%zu process%s too short to measure (under 1 s, or 100 ms of CPU time): counted in \"all else\"",
 		    too_short, sonde_word(too_short, " was", "es were"));
-	if (rc == 0)
-		rc = note_idle(energy, report, section);
-	if (rc == 0 && !sums->has_clock)
-		return sonde_report_note(report, section, 1,
-					 "no shares of processes: system CPU time was not recorded");
-	if (rc == 0)
-		rc = sonde_report_note(report, section, 0,
-				       "each second's energy above idle is split by CPU time; caches, memory and wide "
-				       "vectors are ignored");
-	return rc;
+	note_idle(energy, report, section);
+	if (!sums->has_clock) {
+		sonde_report_note(report, section, 1, "no shares of processes: system CPU time was not recorded");
+		return;
+	}
+	sonde_report_note(report, section, 0,
+			  "each second's energy above idle is split by CPU time; caches, memory and wide "
+			  "vectors are ignored");
 }
 
 /* --- the pass ---------------------------------------------------------------------------------------------------- */
@@ -453,25 +424,23 @@ static int was_requested(const struct energy *energy)
 }
 
 /* Adds a section that explains why there is no CPU figure; devices may still have figures. */
-static int say_nothing(const struct energy *energy, struct sonde_report *report)
+static void say_nothing(const struct energy *energy, struct sonde_report *report)
 {
 	int has_devices = energy->sums.device_count > 0;
 	struct sonde_section *section =
 	    sonde_report_table(report, "energy", TITLE, has_devices ? meter_columns : NULL, has_devices ? COLUMNS : 0);
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for energy");
-	int rc = devices_add(energy, report, section);
-	if (rc == 0 && has_devices)
-		rc = note_devices(energy, report, section);
-	if (rc == 0 && has_devices)
-		rc = note_intensity(energy, report, section);
-	if (rc == 0 && has_devices && !was_requested(energy))
-		return sonde_report_note(report, section, 0, "processors were not recorded: sonde record --energy");
-	if (rc == 0)
-		rc = sonde_report_note(report, section, 1, "%s", energy->sums.why);
-	if (rc == 0 && !energy->sums.meter_count)
-		rc = sonde_report_note(report, section, 1, "not measured: %s", why_modelled(energy));
-	return rc;
+	devices_add(energy, report, section);
+	if (has_devices)
+		note_devices(energy, report, section);
+	if (has_devices)
+		note_intensity(energy, report, section);
+	if (has_devices && !was_requested(energy)) {
+		sonde_report_note(report, section, 0, "processors were not recorded: sonde record --energy");
+		return;
+	}
+	sonde_report_note(report, section, 1, "%s", energy->sums.why);
+	if (!energy->sums.meter_count)
+		sonde_report_note(report, section, 1, "not measured: %s", why_modelled(energy));
 }
 
 static int energy_finish(void *state, struct sonde_report *report)
@@ -487,16 +456,16 @@ static int energy_finish(void *state, struct sonde_report *report)
 	if (rc)
 		return rc;
 	choose_intensity(energy);
-	if (!energy->sums.is_known)
-		return say_nothing(energy, report);
+	if (!energy->sums.is_known) {
+		say_nothing(energy, report);
+		return 0;
+	}
 	const struct sonde_column *columns = sonde_energy_columns(&energy->sums, report, meter_columns, COLUMNS);
-	struct sonde_section *section = columns ? sonde_report_table(report, "energy", TITLE, columns, COLUMNS) : NULL;
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for energy");
-	rc = meters_add(energy, report, section);
-	if (rc == 0)
-		rc = notes_add(energy, report, section);
-	return rc ? rc : processes_add(energy, report);
+	struct sonde_section *section = sonde_report_table(report, "energy", TITLE, columns, COLUMNS);
+	meters_add(energy, report, section);
+	notes_add(energy, report, section);
+	processes_add(energy, report);
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_energy = {
@@ -506,6 +475,7 @@ const struct sonde_pass sonde_pass_energy = {
     .title = "energy by meter or model, and by process; grams of CO2e",
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
+    .state_b = sizeof(struct energy),
     .begin = energy_begin,
     .wants = energy_wants,
     .feed = energy_feed,

@@ -30,12 +30,9 @@ struct energy_functions {
 	struct sonde_energy_rates rates;
 };
 
-static int functions_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int functions_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct energy_functions *functions = calloc(1, sizeof *functions);
-	if (!functions)
-		return sonde_error(ENOMEM, "out of memory for energy by function");
-	*state = functions;
+	struct energy_functions *functions = state;
 	int rc = sonde_samples_init(&functions->samples, session, options);
 	return rc ? rc : sonde_energy_rates_init(&functions->rates, session);
 }
@@ -43,11 +40,8 @@ static int functions_begin(void **state, struct sonde_session *session, const st
 static void functions_end(void *state)
 {
 	struct energy_functions *functions = state;
-	if (!functions)
-		return;
 	sonde_samples_fini(&functions->samples);
 	sonde_energy_rates_fini(&functions->rates);
-	free(functions);
 }
 
 static uint32_t functions_wants(const void *state)
@@ -72,14 +66,12 @@ static int compare(const void *left, const void *right, void *state)
 	return of_a != of_b ? (of_a < of_b ? 1 : -1) : (a > b) - (a < b);
 }
 
-static int row_add(const struct energy_functions *functions, const struct sonde_function_weight *weight, uint32_t id,
-		   struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct energy_functions *functions, const struct sonde_function_weight *weight, uint32_t id,
+		    struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_energy_rates *rates = &functions->rates;
 	const struct sonde_session *session = functions->samples.session;
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	uint64_t self_ns = weight->self.ns;
 	row[SELF] = sonde_energy_rates_cell(rates, SONDE_ENERGY_LIKELY, self_ns);
 	row[SELF_LOW] = sonde_energy_rates_cell(rates, SONDE_ENERGY_LOW, self_ns);
@@ -88,7 +80,6 @@ static int row_add(const struct energy_functions *functions, const struct sonde_
 	row[SELF_NS] = sonde_cell_int(self_ns);
 	row[FUNCTION] = sonde_cell_text(sonde_function_name(session, id));
 	row[MODULE] = sonde_cell_text(sonde_function_module(session, id));
-	return 0;
 }
 
 static int table_fill(const struct energy_functions *functions, struct sonde_function_weight *rows, size_t count,
@@ -98,8 +89,8 @@ static int table_fill(const struct energy_functions *functions, struct sonde_fun
 	size_t id_count = 0, too_short = 0;
 	uint32_t *ids = malloc((count + 1) * sizeof *ids);
 	const struct sonde_column *own = sonde_energy_columns(&functions->rates.sums, report, columns, COLUMNS);
-	struct sonde_section *section = own ? sonde_report_table(report, ID, TITLE, own, COLUMNS) : NULL;
-	int rc = ids && section ? 0 : sonde_error(ENOMEM, "out of memory for energy by function");
+	struct sonde_section *section = sonde_report_table(report, ID, TITLE, own, COLUMNS);
+	int rc = ids ? 0 : sonde_error(ENOMEM, "out of memory for energy by function");
 	for (uint32_t id = 0; ids && id < count; id++) {
 		if (rows[id].self.ns >= SONDE_ENERGY_LEAST_CPU_NS)
 			ids[id_count++] = id;
@@ -109,11 +100,13 @@ static int table_fill(const struct energy_functions *functions, struct sonde_fun
 	if (ids)
 		qsort_r(ids, id_count, sizeof *ids, compare, rows);
 	for (size_t i = 0; rc == 0 && i < id_count && i < limit; i++)
-		rc = row_add(functions, &rows[ids[i]], ids[i], report, section);
+		row_add(functions, &rows[ids[i]], ids[i], report, section);
 	if (rc == 0)
 		section->table.omitted = id_count > limit ? id_count - limit : 0;
 	free(ids);
-	return rc ? rc : sonde_energy_rates_notes(&functions->rates, "function", too_short, report, section);
+	if (!rc)
+		sonde_energy_rates_notes(&functions->rates, "function", too_short, report, section);
+	return rc;
 }
 
 static int functions_finish(void *state, struct sonde_report *report)
@@ -150,6 +143,7 @@ const struct sonde_pass sonde_pass_energy_functions = {
     .title = "energy by function: each process's energy, split by CPU time",
     .types = 1u << SONDE_CHUNK_SERIES | 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,
+    .state_b = sizeof(struct energy_functions),
     .begin = functions_begin,
     .wants = functions_wants,
     .feed = functions_feed,

@@ -64,10 +64,9 @@ int sonde_energy_rates_finish(struct sonde_energy_rates *rates, const struct son
 const struct sonde_column *sonde_energy_columns(const struct sonde_energy_sums *sums, struct sonde_report *report,
 						const struct sonde_column *columns, size_t count)
 {
-	struct sonde_column *own = sonde_arena_alloc(&report->arena, count * sizeof *own);
-	if (!own || !sums->fit.name)
-		return own ? columns : NULL;
-	memcpy(own, columns, count * sizeof *own);
+	if (!sums->fit.name)
+		return columns;
+	struct sonde_column *own = sonde_report_columns(report, columns, count);
 	for (size_t i = 0; i < count; i++)
 		if (own[i].unit == SONDE_UNIT_NUMBER || own[i].unit == SONDE_UNIT_RATIO ||
 		    own[i].unit == SONDE_UNIT_JOULES || own[i].unit == SONDE_UNIT_GRAMS)
@@ -80,17 +79,16 @@ struct sonde_cell sonde_energy_rates_cell(const struct sonde_energy_rates *rates
 	return sonde_cell_real((double)cpu_ns * rates->j_per_ns[which], 0);
 }
 
-int sonde_energy_rates_notes(const struct sonde_energy_rates *rates, const char *part, size_t too_short,
-			     struct sonde_report *report, struct sonde_section *section)
+void sonde_energy_rates_notes(const struct sonde_energy_rates *rates, const char *part, size_t too_short,
+			      struct sonde_report *report, struct sonde_section *section)
 {
 	int is_model = rates->sums.fit.name != NULL;
-	int rc = sonde_report_note(
+	sonde_report_note(
 	    report, section, is_model,
 	    "%s: %.3g J per second of CPU time (mean of the processes) × sampled CPU time of a %s",
 	    is_model ? "modelled, not measured" : "estimated", rates->j_per_ns[SONDE_ENERGY_LIKELY] * NS_A_S, part);
-	if (rc == 0 && too_short)
-		rc = sonde_report_note(report, section, 0,
-				       "%zu %s%s with less than 100 ms of CPU time %s too short to measure", too_short,
-				       part, sonde_plural(too_short), sonde_word(too_short, "is", "are"));
-	return rc;
+	if (too_short)
+		sonde_report_note(report, section, 0,
+				  "%zu %s%s with less than 100 ms of CPU time %s too short to measure", too_short, part,
+				  sonde_plural(too_short), sonde_word(too_short, "is", "are"));
 }

@@ -33,7 +33,7 @@ struct sonde_cell sonde_energy_rates_cell(const struct sonde_energy_rates *rates
 
 /* Notes what the figures are shares of; `part`: "in a function". `too_short` parts below SONDE_ENERGY_LEAST_CPU_NS have
  * no row. */
-int sonde_energy_rates_notes(const struct sonde_energy_rates *rates, const char *part, size_t too_short,
-			     struct sonde_report *report, struct sonde_section *section);
+void sonde_energy_rates_notes(const struct sonde_energy_rates *rates, const char *part, size_t too_short,
+			      struct sonde_report *report, struct sonde_section *section);
 
 #endif

@@ -61,12 +61,9 @@ struct energy_zones {
 	int unread;
 };
 
-static int zones_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int zones_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct energy_zones *zones = calloc(1, sizeof *zones);
-	if (!zones)
-		return sonde_error(ENOMEM, "out of memory for energy by zone");
-	*state = zones;
+	struct energy_zones *zones = state;
 	zones->session = session;
 	zones->options = *options;
 	return sonde_energy_rates_init(&zones->rates, session);
@@ -75,13 +72,10 @@ static int zones_begin(void **state, struct sonde_session *session, const struct
 static void zones_end(void *state)
 {
 	struct energy_zones *zones = state;
-	if (!zones)
-		return;
 	sonde_energy_rates_fini(&zones->rates);
 	free(zones->samples);
 	free(zones->begins);
 	free(zones->zones);
-	free(zones);
 }
 
 static int has_zones(const struct sonde_session *session)
@@ -222,14 +216,12 @@ static struct sonde_cell self_cell(const struct energy_zones *zones, int which, 
 		   : sonde_cell_absent("too short to measure: less than 100 ms of CPU time outside nested zones");
 }
 
-static int row_add(const struct energy_zones *zones, uint32_t id, struct sonde_report *report,
-		   struct sonde_section *section)
+static void row_add(const struct energy_zones *zones, uint32_t id, struct sonde_report *report,
+		    struct sonde_section *section)
 {
 	const struct zone *zone = &zones->zones[id];
 	const struct sonde_site *site = sonde_session_site(zones->session, id);
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[SELF] = self_cell(zones, SONDE_ENERGY_LIKELY, zone->self_ns);
 	row[SELF_LOW] = self_cell(zones, SONDE_ENERGY_LOW, zone->self_ns);
 	row[SELF_HIGH] =
@@ -244,39 +236,33 @@ static int row_add(const struct energy_zones *zones, uint32_t id, struct sonde_r
 	row[SELF_NS] = sonde_cell_int(zone->self_ns);
 	row[TOTAL_NS] = sonde_cell_int(zone->total_ns);
 	row[ZONE] = sonde_cell_text(site ? site->name : "(unknown)");
-	return 0;
 }
 
-static int notes_add(const struct energy_zones *zones, size_t too_short, struct sonde_report *report,
-		     struct sonde_section *section)
+static void notes_add(const struct energy_zones *zones, size_t too_short, struct sonde_report *report,
+		      struct sonde_section *section)
 {
 	uint64_t inside_ns = 0, all_ns = 0;
 	for (size_t i = 0; i < zones->count; i++) {
 		all_ns += zones->samples[i].weight_ns;
 		inside_ns += zones->samples[i].depth ? zones->samples[i].weight_ns : 0;
 	}
-	int rc = sonde_energy_rates_notes(&zones->rates, "zone", too_short, report, section);
-	if (rc == 0)
-		rc = sonde_report_note(
-		    report, section, 0,
-		    "%.3f s of %.3f s of sampled CPU time was in zones (of the sampled thread itself)",
-		    (double)inside_ns / NS_A_S, (double)all_ns / NS_A_S);
-	if (rc == 0 && zones->momentless_ns)
-		rc = sonde_report_note(report, section, 1,
-				       "%.3f s more of unsampled CPU time are in no zone, but in \"at most\"",
-				       (double)zones->momentless_ns / NS_A_S);
-	if (rc == 0 && zones->beyond) {
-		rc = sonde_report_note(report, section, 1,
-				       "%llu samples beyond the first %d were left out: " SONDE_CHOOSE_TIME,
-				       (unsigned long long)zones->beyond, SAMPLES_MAX);
-		if (!rc)
-			sonde_report_advise(report, section, SONDE_ACTION_TIME, SONDE_CHOOSE_TIME);
+	sonde_energy_rates_notes(&zones->rates, "zone", too_short, report, section);
+	sonde_report_note(report, section, 0,
+			  "%.3f s of %.3f s of sampled CPU time was in zones (of the sampled thread itself)",
+			  (double)inside_ns / NS_A_S, (double)all_ns / NS_A_S);
+	if (zones->momentless_ns)
+		sonde_report_note(report, section, 1,
+				  "%.3f s more of unsampled CPU time are in no zone, but in \"at most\"",
+				  (double)zones->momentless_ns / NS_A_S);
+	if (zones->beyond) {
+		sonde_report_note(report, section, 1,
+				  "%llu samples beyond the first %d were left out: " SONDE_CHOOSE_TIME,
+				  (unsigned long long)zones->beyond, SAMPLES_MAX);
+		sonde_report_advise(report, section, SONDE_ACTION_TIME, SONDE_CHOOSE_TIME);
 	}
-	if (rc == 0 && zones->unread)
-		rc = sonde_report_note(
-		    report, section, 1,
-		    "some zones could not be read: their energy is in the zones around them, or in none");
-	return rc;
+	if (zones->unread)
+		sonde_report_note(report, section, 1,
+				  "some zones could not be read: their energy is in the zones around them, or in none");
 }
 
 static int section_add(const struct energy_zones *zones, struct sonde_report *report)
@@ -285,8 +271,8 @@ static int section_add(const struct energy_zones *zones, struct sonde_report *re
 	size_t sites = sonde_session_site_count(zones->session) + 1;
 	uint32_t *ids = malloc(sites * sizeof *ids);
 	const struct sonde_column *own = sonde_energy_columns(&zones->rates.sums, report, columns, COLUMNS);
-	struct sonde_section *section = own ? sonde_report_table(report, ID, TITLE, own, COLUMNS) : NULL;
-	int rc = ids && section ? 0 : sonde_error(ENOMEM, "out of memory for energy by zone");
+	struct sonde_section *section = sonde_report_table(report, ID, TITLE, own, COLUMNS);
+	int rc = ids ? 0 : sonde_error(ENOMEM, "out of memory for energy by zone");
 	for (uint32_t id = 0; ids && id < sites; id++) {
 		if (zones->zones[id].total_ns >= SONDE_ENERGY_LEAST_CPU_NS)
 			ids[count++] = id;
@@ -296,11 +282,13 @@ static int section_add(const struct energy_zones *zones, struct sonde_report *re
 	if (ids)
 		qsort_r(ids, count, sizeof *ids, compare_zones, zones->zones);
 	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
-		rc = row_add(zones, ids[i], report, section);
+		row_add(zones, ids[i], report, section);
 	if (rc == 0)
 		section->table.omitted = count > limit ? count - limit : 0;
 	free(ids);
-	return rc ? rc : notes_add(zones, too_short, report, section);
+	if (!rc)
+		notes_add(zones, too_short, report, section);
+	return rc;
 }
 
 static int zones_finish(void *state, struct sonde_report *report)
@@ -335,6 +323,7 @@ const struct sonde_pass sonde_pass_energy_zones = {
     .title = "energy by zone: each process's energy, split by CPU time sampled in zones",
     .types = 1u << SONDE_CHUNK_SERIES | 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,
+    .state_b = sizeof(struct energy_zones),
     .begin = zones_begin,
     .wants = zones_wants,
     .feed = zones_feed,

@@ -4,17 +4,14 @@
  * All rows are shares with their denominator; bytes have a separate table. Only resources that were active or read have
  * a row.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/columns.h"
 #include "analyze/contents.h"
 #include "analyze/resource/machine_devices.h"
 #include "analyze/resource/machine_sums.h"
 #include "analyze/marks.h"
-#include "util/error.h"
 
 #define TITLE "System"
 #define BYTES_TITLE "Bytes moved by disks, networks and GPUs"
@@ -38,7 +35,6 @@ struct machine {
 	struct sonde_report *report;
 	struct sonde_section *section;
 	double cores;
-	int rc;
 };
 
 static const char single[] = "a single reading";
@@ -52,12 +48,7 @@ static struct sonde_cell share_or(double share, const char *why)
 static struct sonde_cell *share_add(struct machine *machine, const char *what, const char *object, double mean,
 				    const char *whole)
 {
-	static struct sonde_cell nowhere[COLUMNS];
 	struct sonde_cell *row = sonde_report_row(machine->report, machine->section);
-	if (!row || !whole) {
-		machine->rc = sonde_error(ENOMEM, "out of memory for a row");
-		return nowhere;
-	}
 	row[WHAT] = sonde_cell_text(what);
 	row[OBJECT] = *object ? sonde_cell_text(object) : sonde_cell_absent("there is only one");
 	row[MEAN] = share_or(mean, single);
@@ -167,8 +158,6 @@ static void group_rows(struct machine *machine)
 static void put_device(void *context, const struct sonde_machine_row *from)
 {
 	struct machine *machine = context;
-	if (machine->rc)
-		return;
 	struct sonde_cell *row = share_add(machine, from->what, from->object, from->mean, from->whole);
 	row[WHAT] = sonde_cell_label(from->what, (int)from->metric);
 	row[MEAN] = share_or(from->mean, from->why);
@@ -213,14 +202,10 @@ static int has_moved(const struct sonde_machine_object *object)
 static void byte_rows(struct machine *machine, const char *kind, const struct sonde_machine_object *objects,
 		      size_t count)
 {
-	for (size_t i = 0; i < count && machine->rc == 0; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (!has_moved(&objects[i]))
 			continue;
 		struct sonde_cell *row = sonde_report_row(machine->report, machine->section);
-		if (!row) {
-			machine->rc = sonde_error(ENOMEM, "out of memory for a row");
-			return;
-		}
 		row[KIND] = sonde_cell_text(kind);
 		row[NAME] = sonde_cell_text(objects[i].name);
 		rate_cells(objects[i].in, &row[IN_B], &row[IN_RATE], &row[IN_MOST]);
@@ -248,27 +233,22 @@ static void bytes_add(struct machine *machine)
 		    {SONDE_MACHINE_NVLINK, "NVLink"}};
 	struct sonde_machine_object objects[SONDE_MACHINE_OBJECTS_MAX];
 	machine->section = NULL;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows && machine->rc == 0; i++) {
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		size_t count = sonde_machine_objects(&machine->sums, rows[i].kind, objects);
 		if (!moved(objects, count))
 			continue;
 		if (!machine->section)
 			machine->section =
 			    sonde_report_table(machine->report, "machine-io", BYTES_TITLE, byte_columns, BYTE_COLUMNS);
-		if (!machine->section)
-			machine->rc = sonde_error(ENOMEM, "out of memory for the machine");
 		byte_rows(machine, rows[i].name, objects, count);
 	}
 }
 
 /* --- the pass ---------------------------------------------------------------------------------------------------- */
 
-static int machine_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int machine_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct machine *machine = calloc(1, sizeof *machine);
-	if (!machine)
-		return sonde_error(ENOMEM, "out of memory for the machine");
-	*state = machine;
+	struct machine *machine = state;
 	machine->options = *options;
 	machine->cores = sonde_machine_cores(session);
 	return sonde_series_sums_init(&machine->sums, session, options);
@@ -278,7 +258,6 @@ static void machine_end(void *state)
 {
 	struct machine *machine = state;
 	sonde_series_sums_fini(&machine->sums);
-	free(machine);
 }
 
 static int machine_feed(void *state, const struct sonde_batch *batch)
@@ -307,19 +286,16 @@ static int machine_finish(void *state, struct sonde_report *report)
 	size_t disk_count = sonde_machine_objects(&machine->sums, SONDE_MACHINE_DISKS, disks);
 	machine->report = report;
 	machine->section = sonde_report_table(report, "machine", TITLE, columns, COLUMNS);
-	if (!machine->section || sonde_report_note(report, machine->section, 0, note))
-		return sonde_error(ENOMEM, "out of memory for the machine");
+	sonde_report_note(report, machine->section, 0, note);
 	cpu_rows(machine);
 	memory_rows(machine);
 	disk_rows(machine, disks, disk_count);
 	pressure_rows(machine);
 	group_rows(machine);
 	sonde_machine_devices_put(&machine->sums, report, put_device, machine);
-	if (machine->rc == 0)
-		machine->rc = sonde_machine_devices_note(&machine->sums, report, machine->section);
-	if (machine->rc == 0)
-		bytes_add(machine);
-	return machine->rc;
+	sonde_machine_devices_note(&machine->sums, report, machine->section);
+	bytes_add(machine);
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_machine = {
@@ -329,6 +305,7 @@ const struct sonde_pass sonde_pass_machine = {
     .title = "system: CPUs, memory, disks, networks, pressure, throttling, GPUs",
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
+    .state_b = sizeof(struct machine),
     .begin = machine_begin,
     .feed = machine_feed,
     .finish = machine_finish,

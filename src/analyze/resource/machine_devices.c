@@ -214,22 +214,20 @@ void sonde_machine_devices_put(const struct sonde_series_sums *sums, struct sond
 	}
 }
 
-int sonde_machine_devices_note(const struct sonde_series_sums *sums, struct sonde_report *report,
-			       struct sonde_section *section)
+void sonde_machine_devices_note(const struct sonde_series_sums *sums, struct sonde_report *report,
+				struct sonde_section *section)
 {
 	const char *devices[SONDE_MACHINE_DEVICES_MAX];
 	size_t count = sonde_machine_devices(sums, devices);
-	int rc = 0;
-	for (size_t i = 0; i < count && rc == 0; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct sonde_series_sum *used = sum_of(sums, SONDE_METRIC_DEVICE_MEMORY_USED, devices[i]);
 		const struct sonde_series_sum *all = sum_of(sums, SONDE_METRIC_DEVICE_MEMORY_TOTAL, devices[i]);
 		if (!used || !all || (double)used->max <= SONDE_MACHINE_DEVICE_FULL * (double)all->last)
 			continue;
-		rc = sonde_report_note(report, section, 1,
-				       "%s: up to %.0f %% of its memory was used (%.3g of %.3g GB): larger data fails "
-				       "or spills to the host",
-				       devices[i], 100 * (double)used->max / (double)all->last, (double)used->max / 1e9,
-				       (double)all->last / 1e9);
+		sonde_report_note(report, section, 1,
+				  "%s: up to %.0f %% of its memory was used (%.3g of %.3g GB): larger data fails "
+				  "or spills to the host",
+				  devices[i], 100 * (double)used->max / (double)all->last, (double)used->max / 1e9,
+				  (double)all->last / 1e9);
 	}
-	return rc;
 }

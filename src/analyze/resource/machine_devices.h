@@ -36,7 +36,7 @@ void sonde_machine_devices_put(const struct sonde_series_sums *sums, struct sond
 			       sonde_machine_put *put, void *context);
 
 /* Adds a warning for each GPU whose memory was nearly full. */
-int sonde_machine_devices_note(const struct sonde_series_sums *sums, struct sonde_report *report,
-			       struct sonde_section *section);
+void sonde_machine_devices_note(const struct sonde_series_sums *sums, struct sonde_report *report,
+				struct sonde_section *section);
 
 #endif

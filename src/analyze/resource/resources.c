@@ -198,7 +198,7 @@ static struct sonde_cell *row_make(struct sonde_report *report, struct sonde_sec
 
 /* With a single process, the kernel's figures for the whole run are its own. The report outlives them: it keeps the
  * reason that they hold. */
-static int figure_cells(const struct resources *resources, struct sonde_report *report, struct sonde_cell *out)
+static void figure_cells(const struct resources *resources, struct sonde_report *report, struct sonde_cell *out)
 {
 	const struct sonde_stat_figures *all = &resources->all;
 	for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
@@ -212,25 +212,19 @@ static int figure_cells(const struct resources *resources, struct sonde_report *
 	out[MOST] = resources->sums.tree[SONDE_TREE_RSS].rounds
 			? sonde_cell_int(sonde_series_whole((double)resources->sums.tree[SONDE_TREE_RSS].max))
 			: all->cell[SONDE_STAT_LAST_RSS];
-	if (out[PEAK].kind != SONDE_CELL_ABSENT || out[PEAK].text != all->why_no_peak)
-		return 0;
-	out[PEAK].text = sonde_report_text(report, "%s", all->why_no_peak);
-	return out[PEAK].text ? 0 : -ENOMEM;
+	if (out[PEAK].kind == SONDE_CELL_ABSENT && out[PEAK].text == all->why_no_peak)
+		out[PEAK].text = sonde_report_text(report, "%s", all->why_no_peak);
 }
 
-static int all_add(const struct resources *resources, struct sonde_report *report, struct sonde_section *section)
+static void all_add(const struct resources *resources, struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = row_make(report, section, "");
 	const char *name =
 	    sonde_report_text(report, resources->all.count_at_least ? "all processes, %zu seen" : "all %zu processes",
 			      sonde_session_process_count(resources->sums.session));
-	if (!row || !name)
-		return sonde_error(ENOMEM, "out of memory for a row");
-	if (figure_cells(resources, report, row) < 0)
-		return sonde_error(ENOMEM, "out of memory for a row");
+	figure_cells(resources, report, row);
 	row[PROCESS] = sonde_cell_text(name);
 	row[PID] = sonde_cell_absent("of all processes");
-	return 0;
 }
 
 /* Only threads have this figure: the sum over some of them would be too low. */
@@ -249,44 +243,37 @@ static struct sonde_cell waited(const struct resources *resources, size_t row, s
 		all = (size_t)at_once->max;
 	if (read && read >= all)
 		return sonde_cell_int(sonde_series_whole(waited_ns));
-	const char *why = sonde_report_text(report, "%zu of its %zu threads were read", read, all);
-	return sonde_cell_absent(why ? why : "not all of its threads were read");
+	return sonde_cell_absent(sonde_report_text(report, "%zu of its %zu threads were read", read, all));
 }
 
-static int row_add(const struct resources *resources, size_t row, struct sonde_report *report,
-		   struct sonde_section *section)
+static void row_add(const struct resources *resources, size_t row, struct sonde_report *report,
+		    struct sonde_section *section)
 {
 	const struct sonde_series_sums *sums = &resources->sums;
 	const struct sonde_process *process = sonde_session_process(sums->session, sums->process[row]);
 	struct sonde_cell *out = row_make(report, section, "it could not be read");
 	uint64_t from_ns, to_ns;
-	if (!out)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	sonde_series_life(sums, process->id, &from_ns, &to_ns);
 	out[WALL] = sonde_cell_int(to_ns - from_ns);
 	series_cells(resources, row, out);
 	cpu_cells(resources, row, out);
-	if (sonde_session_process_count(sums->session) == 1 && resources->all.is_exact &&
-	    figure_cells(resources, report, out) < 0)
-		return sonde_error(ENOMEM, "out of memory for a row");
+	if (sonde_session_process_count(sums->session) == 1 && resources->all.is_exact)
+		figure_cells(resources, report, out);
 	out[RUNNABLE] = waited(resources, row, report);
 	out[PROCESS] = sonde_cell_text(*process->command ? process->command
 				       : *process->name  ? process->name
 							 : "(unknown)");
 	out[PID] = sonde_cell_int(process->pid);
-	return 0;
 }
 
 /* Adds the only process, which exited before its first reading, with the figures from wait(2). */
-static int lone_add(const struct resources *resources, struct sonde_report *report, struct sonde_section *section)
+static void lone_add(const struct resources *resources, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_process *process = sonde_session_process(resources->sums.session, 1);
 	struct sonde_cell *out = row_make(report, section, "");
-	if (!out || figure_cells(resources, report, out) < 0)
-		return sonde_error(ENOMEM, "out of memory for a row");
+	figure_cells(resources, report, out);
 	out[PROCESS] = sonde_cell_text(*process->command ? process->command : process->name);
 	out[PID] = sonde_cell_int(process->pid);
-	return 0;
 }
 
 static int compare(const void *left, const void *right, void *state)
@@ -309,8 +296,10 @@ static int rows_add(struct resources *resources, struct sonde_report *report, st
 	const struct sonde_series_sums *sums = &resources->sums;
 	size_t limit = resources->options.limit ? resources->options.limit : DEFAULT_ROWS;
 	size_t processes = sonde_session_process_count(sums->session);
-	if (processes == 1 && !sums->row_count)
-		return lone_add(resources, report, section);
+	if (processes == 1 && !sums->row_count) {
+		lone_add(resources, report, section);
+		return 0;
+	}
 	uint32_t *rows = calloc(sums->row_count + 1, sizeof *rows);
 	int rc = rows ? 0 : sonde_error(ENOMEM, "out of memory for %zu processes", sums->row_count);
 	size_t count = 0;
@@ -321,40 +310,41 @@ static int rows_add(struct resources *resources, struct sonde_report *report, st
 	if (rows)
 		qsort_r(rows, count, sizeof *rows, compare, resources);
 	if (rc == 0 && processes > 1)
-		rc = all_add(resources, report, section);
+		all_add(resources, report, section);
 	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
-		rc = row_add(resources, rows[i], report, section);
+		row_add(resources, rows[i], report, section);
 	section->table.omitted = count > limit ? count - limit : 0;
 	free(rows);
 	if (rc == 0 && count < processes && (processes > 1 || count))
-		rc = sonde_report_note(report, section, 0,
-				       "%zu of %zu processes exited before they could be read; those waited for are in "
-				       "the command's totals",
-				       processes - count, processes);
+		sonde_report_note(report, section, 0,
+				  "%zu of %zu processes exited before they could be read; those waited for are in "
+				  "the command's totals",
+				  processes - count, processes);
 	return rc;
 }
 
 /* --- notes ------------------------------------------------------------------------------------------------------- */
 
-static int note_pace(const struct resources *resources, struct sonde_report *report, struct sonde_section *section)
+static void note_pace(const struct resources *resources, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_series_sums *sums = &resources->sums;
 	const char *requested = sums->requested_ns ? sonde_report_text(report, " (every %.4g ms requested)",
 								       (double)sums->requested_ns / 1e6)
 						   : "";
-	if (!sums->readings || !requested)
-		return requested ? 0 : sonde_error(ENOMEM, "out of memory for a note");
+	if (!sums->readings)
+		return;
 	if (!sums->between.count)
-		return sonde_report_note(report, section, 0, "%llu reading%s%s", (unsigned long long)sums->readings,
-					 sonde_plural(sums->readings), requested);
-	return sonde_report_note(report, section, 0,
-				 "%llu readings%s: %.1f ms apart, standard deviation %.1f ms, the longest %.1f ms",
-				 (unsigned long long)sums->readings, requested, sums->between.mean / 1e6,
-				 sonde_moments_std(&sums->between) / 1e6, (double)sums->longest_ns / 1e6);
+		sonde_report_note(report, section, 0, "%llu reading%s%s", (unsigned long long)sums->readings,
+				  sonde_plural(sums->readings), requested);
+	else
+		sonde_report_note(report, section, 0,
+				  "%llu readings%s: %.1f ms apart, standard deviation %.1f ms, the longest %.1f ms",
+				  (unsigned long long)sums->readings, requested, sums->between.mean / 1e6,
+				  sonde_moments_std(&sums->between) / 1e6, (double)sums->longest_ns / 1e6);
 }
 
 /* Notes the age at the first reading, because a program's memory grows within its first milliseconds. */
-static int note_first(const struct sonde_series_sums *sums, struct sonde_report *report, struct sonde_section *section)
+static void note_first(const struct sonde_series_sums *sums, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_process *root =
 	    sonde_session_process(sums->session, sonde_session_run(sums->session)->root_process);
@@ -362,49 +352,42 @@ static int note_first(const struct sonde_series_sums *sums, struct sonde_report 
 	    root && sums->row_of[root->id] ? sonde_series_sum_of(sums, sums->row_of[root->id], SONDE_METRIC_MEMORY_RSS)
 					   : NULL;
 	if (!rss || sums->attached || rss->has_before || rss->first_ns < root->start_ns)
-		return 0;
-	return sonde_report_note(report, section, 0, "first RSS: read %.1f ms after the command started",
-				 (double)(rss->first_ns - root->start_ns) / 1e6);
+		return;
+	sonde_report_note(report, section, 0, "first RSS: read %.1f ms after the command started",
+			  (double)(rss->first_ns - root->start_ns) / 1e6);
 }
 
-static int notes_add(const struct resources *resources, struct sonde_report *report, struct sonde_section *section)
+static void notes_add(const struct resources *resources, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_series_sums *sums = &resources->sums;
-	int rc = note_pace(resources, report, section);
-	if (rc == 0)
-		rc = sonde_report_note(
-		    report, section, 0,
-		    "of a core: CPU time ÷ wall time; peak RSS: by the kernel or polled%s; means are over time",
-		    resources->all.is_peak_sum ? ", all processes together" : "");
-	if (rc == 0 && sonde_session_process_count(sums->session) > 1)
-		rc = sonde_report_note(
+	note_pace(resources, report, section);
+	sonde_report_note(report, section, 0,
+			  "of a core: CPU time ÷ wall time; peak RSS: by the kernel or polled%s; means are over time",
+			  resources->all.is_peak_sum ? ", all processes together" : "");
+	if (sonde_session_process_count(sums->session) > 1)
+		sonde_report_note(
 		    report, section, 0,
 		    "figures of a process end at its last reading; shared pages count in the RSS of each, in PSS once");
-	if (rc == 0 && (sums->from_ns || sums->to_ns))
-		rc = sonde_report_note(report, section, 0, "between two readings, counters are interpolated evenly");
-	if (rc == 0)
-		rc = note_first(sums, report, section);
-	if (rc == 0 && sonde_session_info(sums->session, "option.keep_ns"))
-		rc = sonde_report_note(
+	if ((sums->from_ns || sums->to_ns))
+		sonde_report_note(report, section, 0, "between two readings, counters are interpolated evenly");
+	note_first(sums, report, section);
+	if (sonde_session_info(sums->session, "option.keep_ns"))
+		sonde_report_note(
 		    report, section, 0,
 		    "flight recorder: counters start with each process, the rest covers the recorded time");
-	if (rc == 0 && sums->attached)
-		rc = sonde_report_note(report, section, 0,
-				       "attached: counters start with the first reading of each process");
-	if (rc == 0 && resources->all.at_least)
-		rc = sonde_report_note(report, section, 1,
-				       "CPU time of all is a lower bound: not every process was waited for");
-	return rc;
+	if (sums->attached)
+		sonde_report_note(report, section, 0,
+				  "attached: counters start with the first reading of each process");
+	if (resources->all.at_least)
+		sonde_report_note(report, section, 1,
+				  "CPU time of all is a lower bound: not every process was waited for");
 }
 
 /* --- the pass ---------------------------------------------------------------------------------------------------- */
 
-static int resources_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int resources_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct resources *resources = calloc(1, sizeof *resources);
-	if (!resources)
-		return sonde_error(ENOMEM, "out of memory for resources");
-	*state = resources;
+	struct resources *resources = state;
 	resources->options = *options;
 	resources->cores = sonde_machine_cores(session);
 	return sonde_series_sums_init(&resources->sums, session, options);
@@ -414,7 +397,6 @@ static void resources_end(void *state)
 {
 	struct resources *resources = state;
 	sonde_series_sums_fini(&resources->sums);
-	free(resources);
 }
 
 static int resources_feed(void *state, const struct sonde_batch *batch)
@@ -434,10 +416,10 @@ static int resources_finish(void *state, struct sonde_report *report)
 		return sonde_pass_nothing(options, report, "resources", TITLE, "no reading falls in the selected time");
 	sonde_stat_figures_of(&resources->all, &resources->sums);
 	struct sonde_section *section = sonde_report_table(report, "resources", TITLE, columns, COLUMNS);
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for resources");
 	int rc = rows_add(resources, report, section);
-	return rc ? rc : notes_add(resources, report, section);
+	if (!rc)
+		notes_add(resources, report, section);
+	return rc;
 }
 
 const struct sonde_pass sonde_pass_resources = {
@@ -447,6 +429,7 @@ const struct sonde_pass sonde_pass_resources = {
     .title = "CPU, memory, switches, faults, threads, descriptors and I/O by process",
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
+    .state_b = sizeof(struct resources),
     .begin = resources_begin,
     .feed = resources_feed,
     .finish = resources_finish,

@@ -124,26 +124,18 @@ static void usage_end(void *state)
 		free(usage->last[i]);
 	free(usage->column_of);
 	free(usage->first_ns);
-	free(usage);
 }
 
-static int usage_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int usage_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct usage *usage = calloc(1, sizeof *usage);
-	if (!usage)
-		return sonde_error(ENOMEM, "out of memory for resource use over time");
+	struct usage *usage = state;
 	usage->session = session;
 	usage->options = *options;
 	usage->window = sonde_window_of(session, options);
 	usage->rows = options->limit ? options->limit : DEFAULT_ROWS;
 	usage->rows = usage->rows > ROWS_MAX ? ROWS_MAX : usage->rows;
 	usage->processes = sonde_session_process_count(session);
-	int rc = usage_make(usage);
-	if (rc)
-		usage_end(usage);
-	else
-		*state = usage;
-	return rc;
+	return usage_make(usage);
 }
 
 static double edge_ns(const struct usage *usage, size_t i)
@@ -253,38 +245,34 @@ static struct sonde_cell cell_of(const struct usage *usage, size_t column, size_
 	return sonde_cell_real(sonde_stats_share(sum, column < RSS ? length_ns : length_ns / 1e9), 0);
 }
 
-static int rows_add(const struct usage *usage, struct sonde_report *report, struct sonde_section *section)
+static void rows_add(const struct usage *usage, struct sonde_report *report, struct sonde_section *section)
 {
 	uint64_t before_ns = usage->window.from_ns - sonde_session_run(usage->session)->start_ns;
 	for (size_t i = 0; i < usage->rows; i++) {
 		struct sonde_cell *row = sonde_report_row(report, section);
-		if (!row)
-			return sonde_error(ENOMEM, "out of memory for a row");
 		row[FROM] = sonde_cell_int(before_ns + (uint64_t)edge_ns(usage, i));
 		row[TO] = sonde_cell_int(before_ns + (uint64_t)edge_ns(usage, i + 1));
 		for (size_t column = FIRST; column < COLUMNS; column++)
 			row[column] = cell_of(usage, column, i);
 	}
-	return 0;
 }
 
 /* Notes how much of the whole run's CPU time the intervals contain. */
-static int note_remainder(const struct usage *usage, struct sonde_report *report, struct sonde_section *section)
+static void note_remainder(const struct usage *usage, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_run *run = sonde_session_run(usage->session);
 	double whole_s = (double)(run->user_ns + run->system_ns) / 1e9, here_s = 0;
 	for (size_t i = 0; i < usage->rows; i++)
 		here_s += (usage->sums[USER][i] + usage->sums[SYSTEM][i]) / 1e9;
 	if (!run->cpu_known || whole_s <= 0 || sonde_pass_selects(&usage->options))
-		return 0;
-	return sonde_report_note(
-	    report, section, here_s < (1 - LEFT_OUT_MUCH) * whole_s,
-	    "intervals cover %.3f s of %.3f s of CPU time; the rest was used between or after readings", here_s,
-	    whole_s);
+		return;
+	sonde_report_note(report, section, here_s < (1 - LEFT_OUT_MUCH) * whole_s,
+			  "intervals cover %.3f s of %.3f s of CPU time; the rest was used between or after readings",
+			  here_s, whole_s);
 }
 
 /* Notes memory before a first reading, and impossible readings. */
-static int note_unread(const struct usage *usage, struct sonde_report *report, struct sonde_section *section)
+static void note_unread(const struct usage *usage, struct sonde_report *report, struct sonde_section *section)
 {
 	size_t partly = 0, mostly = 0;
 	for (size_t i = 0; i < usage->rows; i++) {
@@ -292,20 +280,18 @@ static int note_unread(const struct usage *usage, struct sonde_report *report, s
 		mostly += unread > known;
 		partly += unread <= known && unread > UNREAD_LITTLE * known;
 	}
-	int rc = 0;
 	if (partly + mostly)
-		rc = sonde_report_note(
+		sonde_report_note(
 		    report, section, 0,
 		    "RSS before a process's first reading is unknown; intervals: %zu with a lower bound, %zu without",
 		    partly, mostly);
-	if (!rc && usage->below_0)
-		rc = sonde_report_note(report, section, 1, "%llu readings below 0 were left out",
-				       (unsigned long long)usage->below_0);
-	if (!rc && usage->options.selection.thread)
-		rc = sonde_report_note(report, section, 0,
-				       "resources are counted per process: all threads of the processes of %s",
-				       usage->options.thread_is ? usage->options.thread_is : "the selected threads");
-	return rc;
+	if (usage->below_0)
+		sonde_report_note(report, section, 1, "%llu readings below 0 were left out",
+				  (unsigned long long)usage->below_0);
+	if (usage->options.selection.thread)
+		sonde_report_note(report, section, 0,
+				  "resources are counted per process: all threads of the processes of %s",
+				  usage->options.thread_is ? usage->options.thread_is : "the selected threads");
 }
 
 static int usage_finish(void *state, struct sonde_report *report)
@@ -318,12 +304,11 @@ static int usage_finish(void *state, struct sonde_report *report)
 		return sonde_pass_nothing(&usage->options, report, "usage", "Resources over time",
 					  "no process was read while it ran: too short, or recorded without resources");
 	struct sonde_section *section = sonde_report_table(report, "usage", "Resources over time", columns, COLUMNS);
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for a section");
 	hold(usage);
-	int rc = rows_add(usage, report, section);
-	rc = rc ? rc : note_unread(usage, report, section);
-	return rc ? rc : note_remainder(usage, report, section);
+	rows_add(usage, report, section);
+	note_unread(usage, report, section);
+	note_remainder(usage, report, section);
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_usage = {
@@ -331,6 +316,7 @@ const struct sonde_pass sonde_pass_usage = {
     .needs = SONDE_NEEDS(READINGS),
     .title = "CPUs, memory and I/O of all processes over time",
     .types = 1u << SONDE_CHUNK_SERIES,
+    .state_b = sizeof(struct usage),
     .begin = usage_begin,
     .feed = usage_feed,
     .finish = usage_finish,

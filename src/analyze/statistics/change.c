@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define P_MOST 0.01
 #define TAIL 0.025 /* on either side of the interval */

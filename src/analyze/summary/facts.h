@@ -31,10 +31,10 @@ int sonde_summary_is_cost_known(const struct sonde_summary_facts *facts);
 /* NULL = no such source in the recording. */
 
 /* The title, a line that suffices if all is well, and a note for each problem (summary/notes.c). */
-int sonde_summary_notes(const struct sonde_summary_facts *facts, struct sonde_report *report);
+void sonde_summary_notes(const struct sonde_summary_facts *facts, struct sonde_report *report);
 /* For a merged recording: its parts, and what was left out (summary/merged_notes.c). */
-int sonde_merged_notes(const struct sonde_summary_facts *facts, struct sonde_report *report);
+void sonde_merged_notes(const struct sonde_summary_facts *facts, struct sonde_report *report);
 /* For an imported recording: its origin, and what was left out (summary/import_notes.c). */
-int sonde_import_notes(const struct sonde_summary_facts *facts, struct sonde_report *report);
+void sonde_import_notes(const struct sonde_summary_facts *facts, struct sonde_report *report);
 
 #endif

@@ -6,20 +6,19 @@
 
 enum { NOTES_MAX = 64 };
 
-int sonde_import_notes(const struct sonde_summary_facts *facts, struct sonde_report *report)
+void sonde_import_notes(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	const char *from = sonde_session_info(facts->session, "import.from");
 	const char *file = sonde_session_info(facts->session, "import.file");
 	if (!from)
-		return 0;
-	int rc = sonde_report_note(report, NULL, 0, "imported from %s: %s", from, file ? file : "");
-	for (int i = 1; rc == 0 && i <= NOTES_MAX; i++) {
+		return;
+	sonde_report_note(report, NULL, 0, "imported from %s: %s", from, file ? file : "");
+	for (int i = 1; i <= NOTES_MAX; i++) {
 		char key[40];
 		snprintf(key, sizeof key, "import.note.%d", i);
 		const char *note = sonde_session_info(facts->session, key);
 		if (!note)
 			break;
-		rc = sonde_report_note(report, NULL, 0, "%s", note);
+		sonde_report_note(report, NULL, 0, "%s", note);
 	}
-	return rc;
 }

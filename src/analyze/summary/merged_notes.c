@@ -28,15 +28,6 @@ static void names_put(struct sonde_buf *line, const struct sonde_session *sessio
 		sonde_buf_printf(line, " and %zu more", left);
 }
 
-static int note(struct sonde_report *report, int warns, struct sonde_buf *line)
-{
-	int rc = sonde_buf_error(line);
-	if (rc == 0)
-		rc = sonde_report_note(report, NULL, warns, "%.*s", (int)line->len_b, (const char *)line->data);
-	sonde_buf_fini(line);
-	return rc;
-}
-
 static uint64_t number(const struct sonde_session *session, const char *key)
 {
 	const char *text = sonde_session_info(session, key);
@@ -71,7 +62,7 @@ static size_t machines_of(const struct sonde_session *session)
 	return count;
 }
 
-static int note_parts(const struct sonde_session *session, struct sonde_report *report)
+static void note_parts(const struct sonde_session *session, struct sonde_report *report)
 {
 	struct sonde_buf line;
 	size_t machines = machines_of(session);
@@ -86,7 +77,7 @@ static int note_parts(const struct sonde_session *session, struct sonde_report *
 	sonde_buf_text(&line, "; wall time is from the first start to the last end");
 	if (machines > 1)
 		sonde_buf_text(&line, "; figures of each machine: series@HOST of sonde query");
-	return note(report, 0, &line);
+	sonde_report_note_of(report, 0, &line);
 }
 
 static int is_open(const struct sonde_part *part)
@@ -94,51 +85,47 @@ static int is_open(const struct sonde_part *part)
 	return !part->closed;
 }
 
-static int note_open(const struct sonde_session *session, struct sonde_report *report)
+static void note_open(const struct sonde_session *session, struct sonde_report *report)
 {
 	struct sonde_buf line;
 	size_t count = 0;
 	for (size_t i = 0; i < sonde_session_part_count(session); i++)
 		count += (size_t)is_open(sonde_session_part(session, i));
 	if (!count)
-		return 0;
+		return;
 	sonde_buf_init(&line, LINE_MAX_B);
 	sonde_buf_text(&line, "incomplete, so the end is missing: ");
 	names_put(&line, session, is_open);
-	return note(report, 1, &line);
+	sonde_report_note_of(report, 1, &line);
 }
 
-static int note_left_out(const struct sonde_session *session, struct sonde_report *report)
+static void note_left_out(const struct sonde_session *session, struct sonde_report *report)
 {
 	size_t printed = 0, left = 0;
-	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < sonde_session_part_count(session); i++) {
+	for (size_t i = 0; i < sonde_session_part_count(session); i++) {
 		const struct sonde_part *part = sonde_session_part(session, i);
 		if (!*part->note)
 			continue;
 		if (printed++ < NAMED_MOST)
-			rc = sonde_report_note(report, NULL, 0, "%s: %s", part->name, part->note);
+			sonde_report_note(report, NULL, 0, "%s: %s", part->name, part->note);
 		else
 			left++;
 	}
-	if (rc == 0 && left)
-		rc = sonde_report_note(report, NULL, 0, "and also of %zu more", left);
-	return rc;
+	if (left)
+		sonde_report_note(report, NULL, 0, "and also of %zu more", left);
 }
 
-int sonde_merged_notes(const struct sonde_summary_facts *facts, struct sonde_report *report)
+void sonde_merged_notes(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	const struct sonde_session *session = facts->session;
 	uint64_t skipped = number(session, "merged.skipped_chunks");
-	int rc = 0;
 	if (sonde_session_part_count(session) > 1) {
-		rc = note_parts(session, report);
-		rc = rc == 0 ? note_open(session, report) : rc;
-		rc = rc == 0 ? note_left_out(session, report) : rc;
+		note_parts(session, report);
+		note_open(session, report);
+		note_left_out(session, report);
 	}
-	if (rc == 0 && skipped)
-		rc = sonde_report_note(
-		    report, NULL, 1, "%llu merged chunk%s or records could not be understood, and %s left out",
-		    (unsigned long long)skipped, sonde_plural(skipped), sonde_word(skipped, "is", "are"));
-	return rc;
+	if (skipped)
+		sonde_report_note(report, NULL, 1,
+				  "%llu merged chunk%s or records could not be understood, and %s left out",
+				  (unsigned long long)skipped, sonde_plural(skipped), sonde_word(skipped, "is", "are"));
 }

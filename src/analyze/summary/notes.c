@@ -88,67 +88,61 @@ static void line_samples(struct sonde_buf *line, const struct sonde_summary_fact
 				 100 * sonde_summary_cost_share(facts), cost_whole(facts));
 }
 
-static int note_line(const struct sonde_summary_facts *facts, struct sonde_report *report)
+static void note_line(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	struct sonde_buf line;
 	sonde_buf_init(&line, LINE_MAX_B);
 	line_time(&line, facts);
 	line_method(&line, sonde_session_source_named(facts->session, "cpu"));
 	line_samples(&line, facts);
-	int rc = sonde_buf_error(&line);
-	if (rc == 0)
-		rc = sonde_report_note(report, NULL, 0, "%.*s", (int)line.len_b, (const char *)line.data);
-	sonde_buf_fini(&line);
-	return rc;
+	sonde_report_note_of(report, 0, &line);
 }
 
 /* --- problems --------------------------------------------------------------------------------------------------- */
 
-static int note_cpu_time(const struct sonde_summary_facts *facts, struct sonde_report *report)
+static void note_cpu_time(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	if (!facts->cpu.at_least)
-		return 0;
-	return sonde_report_note(
-	    report, NULL, 1,
-	    "CPU time is a lower bound: some processes were not waited for (the kernel reports %.2f s)",
-	    (double)(facts->cpu.user_ns + facts->cpu.system_ns) / 1e9);
+		return;
+	sonde_report_note(report, NULL, 1,
+			  "CPU time is a lower bound: some processes were not waited for (the kernel reports %.2f s)",
+			  (double)(facts->cpu.user_ns + facts->cpu.system_ns) / 1e9);
 }
 
 /* Comes first, because all figures below cover less than the run. */
-static int note_incomplete(const struct sonde_summary_facts *facts, struct sonde_report *report)
+static void note_incomplete(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	const char *why = facts->run->incomplete;
-	int rc = sonde_report_fact(report, "incomplete", why ? sonde_cell_text(why) : sonde_cell_absent(NULL));
-	return rc || !why ? rc : sonde_report_note(report, NULL, 1, "recording is incomplete: %s", why);
+	sonde_report_fact(report, "incomplete", why ? sonde_cell_text(why) : sonde_cell_absent(NULL));
+	if (why)
+		sonde_report_note(report, NULL, 1, "recording is incomplete: %s", why);
 }
 
-static int note_file(const struct sonde_summary_facts *facts, struct sonde_report *report)
+static void note_file(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	const struct sonde_run *run = facts->run;
-	int rc = 0;
 	if (run->growing)
-		rc = sonde_report_note(report, NULL, 0, "still recording: this covers the first %.3f s",
-				       (double)(run->last_event_ns - run->start_ns) / 1e9);
+		sonde_report_note(report, NULL, 0, "still recording: this covers the first %.3f s",
+				  (double)(run->last_event_ns - run->start_ns) / 1e9);
 	uint64_t damaged_b = sonde_session_damaged_b(facts->session); /* including what this report could not read */
-	if (rc == 0 && damaged_b && sonde_session_info(facts->session, "merged.damaged_b"))
-		return sonde_report_note(report, NULL, 1, "%llu bytes of the merged recordings could not be read",
-					 (unsigned long long)damaged_b);
-	if (rc == 0 && damaged_b && run->damaged_b)
-		rc = sonde_report_note(report, NULL, 1, "%llu of %llu bytes could not be read, first at byte %llu",
-				       (unsigned long long)damaged_b, (unsigned long long)run->file_b,
-				       (unsigned long long)run->damaged_at);
-	else if (rc == 0 && damaged_b)
-		rc = sonde_report_note(report, NULL, 1, "%llu of %llu bytes could not be read",
-				       (unsigned long long)damaged_b, (unsigned long long)run->file_b);
-	return rc;
+	if (damaged_b && sonde_session_info(facts->session, "merged.damaged_b"))
+		sonde_report_note(report, NULL, 1, "%llu bytes of the merged recordings could not be read",
+				  (unsigned long long)damaged_b);
+	else if (damaged_b && run->damaged_b)
+		sonde_report_note(report, NULL, 1, "%llu of %llu bytes could not be read, first at byte %llu",
+				  (unsigned long long)damaged_b, (unsigned long long)run->file_b,
+				  (unsigned long long)run->damaged_at);
+	else if (damaged_b)
+		sonde_report_note(report, NULL, 1, "%llu of %llu bytes could not be read",
+				  (unsigned long long)damaged_b, (unsigned long long)run->file_b);
 }
 
-static int note_selected(const struct sonde_summary_facts *facts, struct sonde_report *report)
+static void note_selected(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	const struct sonde_pass_options *options = &facts->samples->options;
 	const struct sonde_run *run = facts->run;
 	if (!sonde_pass_selects(options))
-		return 0;
+		return;
 	uint64_t from_ns = options->selection.from_ns > run->start_ns ? options->selection.from_ns : run->start_ns;
 	uint64_t to_ns = options->selection.to_ns ? options->selection.to_ns : run->end_ns;
 	char time[96] = "";
@@ -156,33 +150,33 @@ static int note_selected(const struct sonde_summary_facts *facts, struct sonde_r
 		snprintf(time, sizeof time, "%.3f s to %.3f s of the recording",
 			 (double)(from_ns - run->start_ns) / 1e9,
 			 (double)(to_ns > run->start_ns ? to_ns - run->start_ns : 0) / 1e9);
-	return sonde_report_note(
-	    report, NULL, 0,
-	    "selected: %s%s%s; CPU time, threads, losses and overhead above are of the whole recording", time,
-	    *time && options->selection.thread ? ", " : "", options->selection.thread ? options->thread_is : "");
+	sonde_report_note(report, NULL, 0,
+			  "selected: %s%s%s; CPU time, threads, losses and overhead above are of the whole recording",
+			  time, *time && options->selection.thread ? ", " : "",
+			  options->selection.thread ? options->thread_is : "");
 }
 
 /* Events count the time from a thread's switch-in to its switch-out, although the hypervisor had the CPU for part of
  * it. */
-static int note_stolen(const struct sonde_summary_facts *facts, struct sonde_report *report)
+static void note_stolen(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	uint64_t sampled_ns = facts->samples->all.ns, stolen_ns = facts->cpu.stolen_ns;
 	if (!facts->cpu.known || facts->cpu.at_least || sonde_pass_selects(&facts->samples->options) ||
 	    stolen_ns <= facts->cpu.ns / NOTABLE_PART || sampled_ns <= facts->cpu.ns + facts->cpu.ns / NOTABLE_PART)
-		return 0;
-	return sonde_report_note(
+		return;
+	sonde_report_note(
 	    report, NULL, 1,
 	    "the hypervisor stole %.2f s of CPU time; only sampled time (%.2f s) includes the program's part",
 	    (double)stolen_ns / 1e9, (double)sampled_ns / 1e9);
 }
 
 /* A flight recorder drops events on purpose: figures cover what it still held when it was saved. */
-static int note_kept(const struct sonde_summary_facts *facts, struct sonde_report *report)
+static void note_kept(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	const char *keep = sonde_session_info(facts->session, "option.keep_ns");
 	if (!keep)
-		return 0;
-	return sonde_report_note(
+		return;
+	sonde_report_note(
 	    report, NULL, 0,
 	    "flight recorder: figures cover the last %.3g s before a save; CPU time and allocations the whole run",
 	    strtod(keep, NULL) / 1e9);
@@ -211,7 +205,7 @@ static void lost_since(const struct sonde_session *session, const char *source, 
 }
 
 /* Notes "cpu: 12 lost: ring full" for each source and cause, summed over all processes and threads. */
-static int note_lost(const struct sonde_summary_facts *facts, struct sonde_report *report)
+static void note_lost(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	const struct sonde_session *session = facts->session;
 	size_t count = sonde_session_lost_count(session);
@@ -229,24 +223,19 @@ static int note_lost(const struct sonde_summary_facts *facts, struct sonde_repor
 			from_ns = other->from_ns < from_ns ? other->from_ns : from_ns;
 		}
 		lost_since(session, lost->source, from_ns, since, sizeof since);
-		int rc = again || !sum
-			     ? 0
-			     : sonde_report_note(report, NULL, 1, "%s: %llu %s: %s%s", lost->source,
-						 (unsigned long long)sum, lost_what(lost), lost->cause, since);
-		if (rc < 0)
-			return rc;
+		if (!again && sum)
+			sonde_report_note(report, NULL, 1, "%s: %llu %s: %s%s", lost->source, (unsigned long long)sum,
+					  lost_what(lost), lost->cause, since);
 	}
-	return 0;
 }
 
-static int note_unmatched(const struct sonde_summary_facts *facts, struct sonde_report *report)
+static void note_unmatched(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	uint64_t unmatched = sonde_session_zones_unmatched(facts->session);
 	if (!unmatched)
-		return 0;
-	return sonde_report_note(report, NULL, 1, "%llu zone end%s without a start %s left out",
-				 (unsigned long long)unmatched, sonde_plural(unmatched),
-				 sonde_word(unmatched, "is", "are"));
+		return;
+	sonde_report_note(report, NULL, 1, "%llu zone end%s without a start %s left out", (unsigned long long)unmatched,
+			  sonde_plural(unmatched), sonde_word(unmatched, "is", "are"));
 }
 
 enum { PERCENT_B = 16 };
@@ -261,14 +250,14 @@ static const char *percent_text(char out[PERCENT_B], double share)
 }
 
 /* Short-lived threads: their time was measured, but it can be attributed only by the samples of others. */
-static int note_borrowed(const struct sonde_summary_facts *facts, struct sonde_report *report)
+static void note_borrowed(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	const struct sonde_samples *samples = facts->samples;
 	uint64_t count = samples->borrowed.count;
 	char percent[PERCENT_B];
 	if (!count)
-		return 0;
-	return sonde_report_note(
+		return;
+	sonde_report_note(
 	    report, NULL, 0,
 	    "%llu stack%s (%s %% of the time) %s taken from another thread: the thread itself exited too early",
 	    (unsigned long long)count, sonde_plural(count),
@@ -277,7 +266,7 @@ static int note_borrowed(const struct sonde_summary_facts *facts, struct sonde_r
 }
 
 /* Stacks that were completed without unwind tables for all of their frames. */
-static int note_without_tables(const struct sonde_summary_facts *facts, struct sonde_report *report)
+static void note_without_tables(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	static const struct {
 		unsigned status;
@@ -288,67 +277,56 @@ static int note_without_tables(const struct sonde_summary_facts *facts, struct s
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		uint64_t count = samples->by_status[rows[i].status];
 		char percent[PERCENT_B];
-		int rc = !count ? 0
-				: sonde_report_note(
-				      report, NULL, 0, "%llu stack%s (%s %%) %s complete %s", (unsigned long long)count,
-				      sonde_plural(count),
-				      percent_text(percent, sonde_stats_share((double)count,
-									      (double)sonde_samples_stacks(samples))),
-				      sonde_word(count, "is", "are"), rows[i].text);
-		if (rc < 0)
-			return rc;
+		if (count)
+			sonde_report_note(
+			    report, NULL, 0, "%llu stack%s (%s %%) %s complete %s", (unsigned long long)count,
+			    sonde_plural(count),
+			    percent_text(percent,
+					 sonde_stats_share((double)count, (double)sonde_samples_stacks(samples))),
+			    sonde_word(count, "is", "are"), rows[i].text);
 	}
-	return 0;
 }
 
-static int note_broken(const struct sonde_summary_facts *facts, struct sonde_report *report)
+static void note_broken(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	const struct sonde_samples *samples = facts->samples;
 	for (unsigned i = 0; i < SONDE_STACK_STATUS_COUNT; i++) {
 		if (sonde_stack_is_complete(i) || !samples->by_status[i])
 			continue;
 		char percent[PERCENT_B];
-		int rc =
-		    sonde_report_note(report, NULL, 1, "%llu stack%s (%s %%) %s incomplete: %s",
-				      (unsigned long long)samples->by_status[i], sonde_plural(samples->by_status[i]),
-				      percent_text(percent, sonde_stats_share((double)samples->by_status[i],
-									      (double)sonde_samples_stacks(samples))),
-				      sonde_word(samples->by_status[i], "is", "are"), sonde_samples_status_text(i));
-		if (rc < 0)
-			return rc;
+		sonde_report_note(report, NULL, 1, "%llu stack%s (%s %%) %s incomplete: %s",
+				  (unsigned long long)samples->by_status[i], sonde_plural(samples->by_status[i]),
+				  percent_text(percent, sonde_stats_share((double)samples->by_status[i],
+									  (double)sonde_samples_stacks(samples))),
+				  sonde_word(samples->by_status[i], "is", "are"), sonde_samples_status_text(i));
 	}
-	return 0;
 }
 
-static int note_sources(const struct sonde_summary_facts *facts, struct sonde_report *report)
+static void note_sources(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	for (size_t i = 0; i < sonde_session_source_count(facts->session); i++) {
 		const struct sonde_source_row *row = sonde_session_source(facts->session, i);
-		int rc = 0;
 		if (row->state == SONDE_SOURCE_UNAVAILABLE)
-			rc = sonde_report_note(report, NULL, 1, "%s: not recorded: %s", row->name, row->detail);
+			sonde_report_note(report, NULL, 1, "%s: not recorded: %s", row->name, row->detail);
 		else if (row->state == SONDE_SOURCE_LIMITED && *row->detail && strcmp(row->name, "cpu"))
-			rc = sonde_report_note(report, NULL, 1, "%s: limited: %s", row->name, row->detail);
-		if (rc < 0)
-			return rc;
+			sonde_report_note(report, NULL, 1, "%s: limited: %s", row->name, row->detail);
 	}
-	return 0;
 }
 
-static int note_rate(const struct sonde_summary_facts *facts, struct sonde_report *report)
+static void note_rate(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	const struct sonde_source_row *cpu = sonde_session_source_named(facts->session, "cpu");
 	if (!cpu || cpu->effective_hz <= 0 || cpu->rate_hz <= 0 || cpu->effective_hz > 0.8 * cpu->rate_hz)
-		return 0;
+		return;
 	if (strncmp(cpu->method, TIMERS, sizeof TIMERS - 1) == 0)
-		return sonde_report_note(
-		    report, NULL, 0,
-		    "asked for %.0f samples/s, got %.0f/s of CPU time: samples are weighted by CPU time", cpu->rate_hz,
-		    cpu->effective_hz);
-	return sonde_report_note(
-	    report, NULL, 1,
-	    "asked for %.0f samples/s, kept %.0f/s of CPU time: the rest were lost, so shares are less certain",
-	    cpu->rate_hz, cpu->effective_hz);
+		sonde_report_note(report, NULL, 0,
+				  "asked for %.0f samples/s, got %.0f/s of CPU time: samples are weighted by CPU time",
+				  cpu->rate_hz, cpu->effective_hz);
+	else
+		sonde_report_note(
+		    report, NULL, 1,
+		    "asked for %.0f samples/s, kept %.0f/s of CPU time: the rest were lost, so shares are less certain",
+		    cpu->rate_hz, cpu->effective_hz);
 }
 
 /* --- all notes -------------------------------------------------------------------------------------------------- */
@@ -364,16 +342,14 @@ static void titles_set(const struct sonde_summary_facts *facts, struct sonde_rep
 	report->duration_ns = facts->run->end_ns - facts->run->start_ns;
 }
 
-int sonde_summary_notes(const struct sonde_summary_facts *facts, struct sonde_report *report)
+void sonde_summary_notes(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
-	static int (*const notes[])(const struct sonde_summary_facts *, struct sonde_report *) = {
+	static void (*const notes[])(const struct sonde_summary_facts *, struct sonde_report *) = {
 	    note_incomplete,     note_line,     sonde_import_notes, sonde_merged_notes, note_cpu_time, note_stolen,
 	    note_rate,           note_selected, note_kept,          note_file,          note_lost,     note_unmatched,
 	    note_without_tables, note_broken,   note_borrowed,      note_sources,
 	};
-	int rc = 0;
 	titles_set(facts, report);
-	for (size_t i = 0; i < sizeof notes / sizeof *notes && rc == 0; i++)
-		rc = notes[i](facts, report);
-	return rc;
+	for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+		notes[i](facts, report);
 }

@@ -2,9 +2,7 @@
  *
  * The section has the same facts as the notes (summary/notes.c), under stable keys, in the units that the keys name.
  */
-#include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "analyze/columns.h"
 #include "analyze/work/flop_reports.h"
@@ -12,7 +10,6 @@
 #include "analyze/marks.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/summary/facts.h"
-#include "util/error.h"
 
 enum { METRIC, VALUE, UNIT, BASIS, COLUMNS };
 
@@ -32,18 +29,15 @@ struct figure {
 	const char *basis; /* NULL = measured */
 };
 
-static int row_add(struct sonde_report *report, struct sonde_section *section, const struct figure *figure)
+static void row_add(struct sonde_report *report, struct sonde_section *section, const struct figure *figure)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[METRIC] = sonde_cell_text(figure->metric);
 	row[VALUE] = figure->value;
 	row[UNIT] = sonde_cell_text(figure->unit);
 	row[BASIS] = figure->value.kind == SONDE_CELL_ABSENT
 			 ? sonde_cell_absent("no value")
 			 : sonde_cell_text(figure->basis ? figure->basis : "measured");
-	return 0;
 }
 
 static struct sonde_cell seconds(const char *why_not, uint64_t ns)
@@ -75,8 +69,8 @@ static struct sonde_cell bytes_or(const struct sonde_heap_facts *heap, uint64_t 
 	return sonde_cell_real((double)size_b, variance > 1 ? 1.96 * sqrt(variance) : 0);
 }
 
-static int heap_fill(const struct sonde_summary_facts *facts, struct sonde_report *report,
-		     struct sonde_section *section)
+static void heap_fill(const struct sonde_summary_facts *facts, struct sonde_report *report,
+		      struct sonde_section *section)
 {
 	struct sonde_heap_facts heap;
 	sonde_heap_facts_read(&heap, facts->session);
@@ -96,10 +90,8 @@ static int heap_fill(const struct sonde_summary_facts *facts, struct sonde_repor
 	    {"memory.heap_largest_b", count_or(why, heap.largest_b), heap.mean_b ? "B, among sampled blocks" : "B",
 	     NULL},
 	};
-	int rc = 0;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows && rc == 0; i++)
-		rc = row_add(report, section, &rows[i]);
-	return rc;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		row_add(report, section, &rows[i]);
 }
 
 /* The larger of the two, because library calls may be part of what the program reports. */
@@ -118,18 +110,17 @@ static int flop_fill(const struct sonde_summary_facts *facts, struct sonde_repor
 		why = "unknown: a flight recorder keeps only the last events";
 	else if (!(flop > 0))
 		why = "not counted: sonde record --blas, or SONDE_ZONE_WORK()";
-	rc =
-	    row_add(report, section,
-		    &(struct figure){"compute.estimated_flops", why ? sonde_cell_absent(why) : sonde_cell_real(flop, 0),
-				     "FLOP counted, a lower bound (--section flop)", NULL});
+	row_add(report, section,
+		&(struct figure){"compute.estimated_flops", why ? sonde_cell_absent(why) : sonde_cell_real(flop, 0),
+				 "FLOP counted, a lower bound (--section flop)", NULL});
 	if (!why && !facts->run->wall_ns)
 		why = "no wall time";
-	return rc ? rc
-		  : row_add(report, section,
-			    &(struct figure){"compute.flops_per_second",
-					     why ? sonde_cell_absent(why)
-						 : sonde_cell_real(flop / ((double)facts->run->wall_ns / 1e9), 0),
-					     "FLOP/s of wall time, at least", NULL});
+	row_add(report, section,
+		&(struct figure){"compute.flops_per_second",
+				 why ? sonde_cell_absent(why)
+				     : sonde_cell_real(flop / ((double)facts->run->wall_ns / 1e9), 0),
+				 "FLOP/s of wall time, at least", NULL});
+	return 0;
 }
 
 static struct sonde_cell percent(const char *why_not, double share)
@@ -229,24 +220,28 @@ static int section_fill(const struct sonde_summary_facts *facts, struct sonde_re
 	     NULL},
 	    {"file.size_b", sonde_cell_int(run->file_b), "B", NULL},
 	};
-	int rc = 0;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows && rc == 0; i++)
-		rc = rows[i].metric ? row_add(report, section, &rows[i]) : heap_fill(facts, report, section);
-	return rc ? rc : flop_fill(facts, report, section);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		if (rows[i].metric)
+			row_add(report, section, &rows[i]);
+		else
+			heap_fill(facts, report, section);
+	}
+	return flop_fill(facts, report, section);
 }
 
 static int heading_finish(void *state, struct sonde_report *report)
 {
 	const struct sonde_summary_facts facts = sonde_summary_facts_of(state);
-	return sonde_summary_notes(&facts, report);
+	sonde_summary_notes(&facts, report);
+	return 0;
 }
 
 static int summary_finish(void *state, struct sonde_report *report)
 {
 	const struct sonde_summary_facts facts = sonde_summary_facts_of(state);
 	struct sonde_section *section = sonde_report_table(report, "summary", "Summary", columns, COLUMNS);
-	int rc = section ? sonde_summary_notes(&facts, report) : sonde_error(ENOMEM, "out of memory for the summary");
-	return rc < 0 ? rc : section_fill(&facts, report, section);
+	sonde_summary_notes(&facts, report);
+	return section_fill(&facts, report, section);
 }
 
 const struct sonde_pass sonde_pass_summary = {
@@ -254,6 +249,7 @@ const struct sonde_pass sonde_pass_summary = {
     .title = "what was recorded, lost and not measured, and the overhead",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,
+    .state_b = sizeof(struct sonde_samples),
     .begin = sonde_samples_begin,
     .feed = sonde_samples_feed,
     .merge = sonde_samples_merge,
@@ -266,6 +262,7 @@ const struct sonde_pass sonde_pass_heading = {
     .name = "heading",
     .title = "what was recorded, lost and not measured, as notes",
     .types = 1u << SONDE_CHUNK_SAMPLES,
+    .state_b = sizeof(struct sonde_samples),
     .begin = sonde_samples_begin,
     .feed = sonde_samples_feed,
     .merge = sonde_samples_merge,

@@ -64,7 +64,7 @@ struct file {
 };
 
 struct io {
-	void *sums; /* struct sonde_wait_sums */
+	struct sonde_wait_sums sums;
 	struct sonde_io_seen seen;
 };
 
@@ -164,8 +164,8 @@ static ptrdiff_t files_make(struct file **out, const struct sonde_wait_sums *sum
 	return (ptrdiff_t)kept;
 }
 
-static int row_add(const struct sonde_wait_sums *sums, const struct file *file, struct sonde_report *report,
-		   struct sonde_section *section)
+static void row_add(const struct sonde_wait_sums *sums, const struct file *file, struct sonde_report *report,
+		    struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const char *where = sonde_wait_place_text(sums, report, file->most.stack);
@@ -173,8 +173,6 @@ static int row_add(const struct sonde_wait_sums *sums, const struct file *file, 
 	const char *writes_in = sonde_wait_place_text(sums, report, file->most_writes.stack);
 	uint64_t transfers = file->reads.calls + file->writes.calls, calls = transfers + file->others.calls;
 	uint64_t longest_ns = file->reads.longest_ns;
-	if (!row || !where || !reads_in || !writes_in)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	longest_ns = file->writes.longest_ns > longest_ns ? file->writes.longest_ns : longest_ns;
 	longest_ns = file->others.longest_ns > longest_ns ? file->others.longest_ns : longest_ns;
 	row[TIME] = sonde_cell_int(time_of(file));
@@ -193,27 +191,25 @@ static int row_add(const struct sonde_wait_sums *sums, const struct file *file, 
 	row[WRITE_TIME] = sonde_cell_int(file->writes.total_ns);
 	row[READ_WHERE] = file->reads.calls ? sonde_cell_text(reads_in) : sonde_cell_absent("nothing was read");
 	row[WRITE_WHERE] = file->writes.calls ? sonde_cell_text(writes_in) : sonde_cell_absent("nothing was written");
-	return 0;
 }
 
-static int note_all(const struct sonde_wait_sums *sums, const struct file *files, size_t count,
-		    struct sonde_report *report, struct sonde_section *section)
+static void note_all(const struct sonde_wait_sums *sums, const struct file *files, size_t count,
+		     struct sonde_report *report, struct sonde_section *section)
 {
 	struct file all = {0};
 	for (size_t i = 0; i < count; i++)
 		file_add(&all, &files[i]);
-	int rc = sonde_report_note(
+	sonde_report_note(
 	    report, section, 0,
 	    "reads: %llu, %.3f MB; writes: %llu, %.3f MB; other calls: %llu; %.3f s in all (all threads; run: %.3f s)",
 	    (unsigned long long)all.reads.calls, (double)all.reads.amount / 1e6, (unsigned long long)all.writes.calls,
 	    (double)all.writes.amount / 1e6, (unsigned long long)all.others.calls, (double)time_of(&all) / 1e9,
 	    sonde_window_s(&sums->window));
-	return rc;
 }
 
 /* Notes "3 closed without having been used, 1 …". */
-static int note_nameless(const struct file *files, size_t count, struct sonde_report *report,
-			 struct sonde_section *section)
+static void note_nameless(const struct file *files, size_t count, struct sonde_report *report,
+			  struct sonde_section *section)
 {
 	const char *list = "";
 	uint64_t all = 0;
@@ -227,116 +223,104 @@ static int note_nameless(const struct file *files, size_t count, struct sonde_re
 		list = sonde_report_text(report, "%s%s%llu %.*s", list, *list ? ", " : "", (unsigned long long)calls,
 					 (int)length - 2, file->name + 1);
 	}
-	if (!list)
-		return sonde_error(ENOMEM, "out of memory for a note");
-	return all ? sonde_report_note(report, section, 0, "%llu call%s on an unknown file: %s",
-				       (unsigned long long)all, sonde_plural(all), list)
-		   : 0;
+	if (all)
+		sonde_report_note(report, section, 0, "%llu call%s on an unknown file: %s", (unsigned long long)all,
+				  sonde_plural(all), list);
 }
 
-static int note_maps(const struct sonde_io_seen_process *all, struct sonde_report *report,
-		     struct sonde_section *section)
+static void note_maps(const struct sonde_io_seen_process *all, struct sonde_report *report,
+		      struct sonde_section *section)
 {
 	static const char others[] = "io_uring, raw system calls, static programs, and C libraries other than glibc";
 	if (!all->maps)
-		return sonde_report_note(report, section, 0, "not seen: %s", others);
-	return sonde_report_note(report, section, 0, "not seen: reads of mapped files (%llu time%s), %s",
-				 (unsigned long long)all->maps, sonde_plural(all->maps), others);
+		sonde_report_note(report, section, 0, "not seen: %s", others);
+	else
+		sonde_report_note(report, section, 0, "not seen: reads of mapped files (%llu time%s), %s",
+				  (unsigned long long)all->maps, sonde_plural(all->maps), others);
 }
 
 /* Notes how much of the kernel's byte counts the hooks saw; a process with missing bytes gets a row of its own
  * (wait/io_shares.c). */
-static int note_seen(const struct sonde_io_seen *seen, struct sonde_report *report, struct sonde_section *section)
+static void note_seen(const struct sonde_io_seen *seen, struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_io_seen_process all;
-	int is_known = sonde_io_seen_all(seen, &all), rc;
+	int is_known = sonde_io_seen_all(seen, &all);
 	uint64_t bytes = all.counted.read_b + all.counted.written_b, short_of = 0, loading = 0;
 	for (uint32_t i = 1; is_known && i < seen->count; i++) {
 		short_of += (uint64_t)sonde_io_seen_is_short(seen, i);
 		loading += (uint64_t)sonde_io_seen_is_loading(seen, i);
 	}
-	rc = note_maps(&all, report, section);
-	if (rc || !is_known || !bytes)
-		return rc;
+	note_maps(&all, report, section);
+	if (!is_known || !bytes)
+		return;
 	if (!short_of)
-		return sonde_report_note(report, section, 0,
-					 "%.1f %% of the %.3f MB that the kernel counted for system calls were seen%s",
-					 100 * sonde_io_seen_share(&all), (double)bytes / 1e6,
-					 loading ? ": the rest is small enough to be program loading" : "");
-	return sonde_report_note(
-	    report, section, 1,
-	    "%.1f %% of %.3f MB of system calls were seen; for %llu process%s, less than %.0f %% (section io-seen)",
-	    100 * sonde_io_seen_share(&all), (double)bytes / 1e6, (unsigned long long)short_of,
-	    sonde_word(short_of, "", "es"), 100 * SONDE_IO_SEEN_SHARE);
+		sonde_report_note(report, section, 0,
+				  "%.1f %% of the %.3f MB that the kernel counted for system calls were seen%s",
+				  100 * sonde_io_seen_share(&all), (double)bytes / 1e6,
+				  loading ? ": the rest is small enough to be program loading" : "");
+	else
+		sonde_report_note(report, section, 1,
+				  "%.1f %% of %.3f MB of system calls were seen; for %llu process%s, less than %.0f %% "
+				  "(section io-seen)",
+				  100 * sonde_io_seen_share(&all), (double)bytes / 1e6, (unsigned long long)short_of,
+				  sonde_word(short_of, "", "es"), 100 * SONDE_IO_SEEN_SHARE);
 }
 
-static int table_fill(const struct io *io, const struct file *files, size_t count, struct sonde_report *report)
+static void table_fill(const struct io *io, const struct file *files, size_t count, struct sonde_report *report)
 {
-	const struct sonde_wait_sums *sums = io->sums;
+	const struct sonde_wait_sums *sums = &io->sums;
 	size_t limit = sums->options.limit ? sums->options.limit : DEFAULT_ROWS;
 	struct sonde_section *section = sonde_report_table(report, "io", "Files by time in I/O", columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for files");
-	for (size_t i = 0; !rc && i < count && i < limit; i++)
-		rc = row_add(sums, &files[i], report, section);
-	if (rc)
-		return rc;
+	for (size_t i = 0; i < count && i < limit; i++)
+		row_add(sums, &files[i], report, section);
 	section->table.omitted = count > limit ? count - limit : 0;
-	rc = note_all(sums, files, count, report, section);
-	if (!rc)
-		rc = note_nameless(files, count, report, section);
-	rc = rc ? rc : sonde_wait_losses_note(sums, report, section);
-	return rc ? rc : note_seen(&io->seen, report, section);
+	note_all(sums, files, count, report, section);
+	note_nameless(files, count, report, section);
+	sonde_wait_losses_note(sums, report, section);
+	note_seen(&io->seen, report, section);
 }
 
 static void io_end(void *state)
 {
 	struct io *io = state;
-	if (!io)
-		return;
-	sonde_wait_sums_end(io->sums);
+	sonde_wait_sums_end(&io->sums);
 	sonde_io_seen_fini(&io->seen);
-	free(io);
 }
 
-static int io_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int io_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct io *io = calloc(1, sizeof *io);
-	int rc = io ? sonde_wait_sums_begin(&io->sums, session, options) : sonde_error(ENOMEM, "out of memory for I/O");
-	if (!rc)
-		rc = sonde_io_seen_init(&io->seen, session, options);
-	if (rc)
-		io_end(io);
-	else
-		*state = io;
-	return rc;
+	struct io *io = state;
+	int rc = sonde_wait_sums_begin(&io->sums, session, options);
+	return rc ? rc : sonde_io_seen_init(&io->seen, session, options);
 }
 
 static int io_feed(void *state, const struct sonde_batch *batch)
 {
 	struct io *io = state;
 	sonde_io_seen_feed(&io->seen, batch);
-	return batch->type == SONDE_CHUNK_WAITS ? sonde_wait_sums_feed(io->sums, batch) : 0;
+	return batch->type == SONDE_CHUNK_WAITS ? sonde_wait_sums_feed(&io->sums, batch) : 0;
 }
 
 static int io_merge(void *state, void *other_state)
 {
 	struct io *io = state, *other = other_state;
 	sonde_io_seen_merge(&io->seen, &other->seen);
-	return sonde_wait_sums_merge(io->sums, other->sums);
+	return sonde_wait_sums_merge(&io->sums, &other->sums);
 }
 
 static int io_finish(void *state, struct sonde_report *report)
 {
 	const struct io *io = state;
-	const struct sonde_wait_sums *sums = io->sums;
+	const struct sonde_wait_sums *sums = &io->sums;
 	struct file *files;
 	ptrdiff_t count = files_make(&files, sums, report);
-	int rc = count > 0   ? table_fill(io, files, (size_t)count, report)
-		 : count < 0 ? sonde_error(ENOMEM, "out of memory for files")
-			     : sonde_pass_nothing(&sums->options, report, "io", "I/O",
-						  "no read or write was recorded: use sonde record --io");
+	if (count > 0)
+		table_fill(io, files, (size_t)count, report);
+	else if (count == 0)
+		sonde_pass_nothing(&sums->options, report, "io", "I/O",
+				   "no read or write was recorded: use sonde record --io");
 	free(files);
-	return rc;
+	return count < 0 ? sonde_error(ENOMEM, "out of memory for files") : 0;
 }
 
 const struct sonde_pass sonde_pass_io = {
@@ -347,6 +331,7 @@ const struct sonde_pass sonde_pass_io = {
     .title = "files, sockets and pipes: calls, bytes, time",
     .types = 1u << SONDE_CHUNK_WAITS | 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
+    .state_b = sizeof(struct io),
     .begin = io_begin,
     .feed = io_feed,
     .merge = io_merge,

@@ -12,7 +12,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/columns.h"
 #include "analyze/contents.h"
@@ -47,34 +46,22 @@ static const struct sonde_column columns[COLUMNS] = {
 };
 
 struct phases {
-	struct sonde_wait_sums *sums; /* only for its names: nothing is summed in it */
+	struct sonde_wait_sums sums; /* only for its names: nothing is summed in it */
 	struct sonde_io_bursts bursts;
 };
 
 static void phases_end(void *state)
 {
 	struct phases *phases = state;
-	if (!phases)
-		return;
-	sonde_wait_sums_end(phases->sums);
+	sonde_wait_sums_end(&phases->sums);
 	sonde_io_bursts_fini(&phases->bursts);
-	free(phases);
 }
 
-static int phases_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int phases_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct phases *phases = calloc(1, sizeof *phases);
-	void *sums = NULL;
-	int rc = phases ? sonde_wait_sums_begin(&sums, session, options) : sonde_error(ENOMEM, "out of memory for I/O");
-	if (!rc) {
-		phases->sums = sums;
-		rc = sonde_io_bursts_init(&phases->bursts, session, options);
-	}
-	if (rc)
-		phases_end(phases);
-	else
-		*state = phases;
-	return rc;
+	struct phases *phases = state;
+	int rc = sonde_wait_sums_begin(&phases->sums, session, options);
+	return rc ? rc : sonde_io_bursts_init(&phases->bursts, session, options);
 }
 
 static int phases_feed(void *state, const struct sonde_batch *batch)
@@ -92,14 +79,14 @@ static int phases_merge(void *state, void *other)
 static int row_add(const struct phases *phases, const struct sonde_io_phase *phase, struct sonde_report *report,
 		   struct sonde_section *section)
 {
-	struct sonde_session *session = phases->sums->session;
+	struct sonde_session *session = phases->sums.session;
 	const struct sonde_process *process = sonde_session_process(session, phase->process);
 	const struct sonde_site *zone = sonde_session_site(session, phase->zone);
-	const char *where = sonde_wait_place_text(phases->sums, report, phase->stack);
-	const char *file = sonde_wait_object_name(phases->sums, report, phase->object);
+	const char *where = sonde_wait_place_text(&phases->sums, report, phase->stack);
+	const char *file = sonde_wait_object_name(&phases->sums, report, phase->object);
 	uint64_t start_ns = sonde_session_run(session)->start_ns, dur_ns = phase->to_ns - phase->from_ns;
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row || !where || !file || !process)
+	if (!process)
 		return sonde_error(ENOMEM, "out of memory for a row");
 	row[BEGIN] = sonde_cell_int(phase->from_ns - start_ns);
 	row[END] = sonde_cell_int(phase->to_ns - start_ns);
@@ -136,11 +123,11 @@ static int compare_times(const void *left, const void *right)
 }
 
 /* Notes one process's phases, which are adjacent. */
-static int note_process(const struct phases *phases, const struct sonde_io_phase *all, size_t count,
-			struct sonde_report *report, struct sonde_section *section)
+static void note_process(const struct phases *phases, const struct sonde_io_phase *all, size_t count,
+			 struct sonde_report *report, struct sonde_section *section)
 {
-	const struct sonde_process *process = sonde_session_process(phases->sums->session, all->process);
-	double run_s = sonde_window_s(&phases->sums->window), phases_s = 0, alone_s = 0, bytes = 0;
+	const struct sonde_process *process = sonde_session_process(phases->sums.session, all->process);
+	double run_s = sonde_window_s(&phases->sums.window), phases_s = 0, alone_s = 0, bytes = 0;
 	int known = 1;
 	for (size_t i = 0; i < count; i++) {
 		phases_s += (double)(all[i].to_ns - all[i].from_ns) / 1e9;
@@ -149,31 +136,29 @@ static int note_process(const struct phases *phases, const struct sonde_io_phase
 		known = known && all[i].alone_known;
 	}
 	if (!process || phases_s < CONSIDERABLE * run_s)
-		return 0;
+		return;
 	const char *alone = known ? sonde_report_text(report, "; for %.3f s (%.1f %% of the run) no other thread ran",
 						      alone_s, 100 * sonde_stats_share(alone_s, run_s))
 				  : "";
-	if (!alone)
-		return sonde_error(ENOMEM, "out of memory for a note");
-	return sonde_report_note(report, section, 0,
-				 "loading: %s (%u) mainly read for %.3f s (%.1f %% of the run), in %zu phase%s, "
-				 "%.3f MB%s",
-				 process->name, process->pid, phases_s, 100 * sonde_stats_share(phases_s, run_s), count,
-				 sonde_plural(count), bytes / 1e6, alone);
+	sonde_report_note(report, section, 0,
+			  "loading: %s (%u) mainly read for %.3f s (%.1f %% of the run), in %zu phase%s, "
+			  "%.3f MB%s",
+			  process->name, process->pid, phases_s, 100 * sonde_stats_share(phases_s, run_s), count,
+			  sonde_plural(count), bytes / 1e6, alone);
 }
 
 /* Sorts by process; keeps the longest phases, in order of time. */
 static int table_fill(const struct phases *phases, struct sonde_io_phase *all, size_t count,
 		      struct sonde_report *report)
 {
-	size_t limit = phases->sums->options.limit ? phases->sums->options.limit : DEFAULT_ROWS;
+	size_t limit = phases->sums.options.limit ? phases->sums.options.limit : DEFAULT_ROWS;
 	size_t shown = count < limit ? count : limit;
 	struct sonde_section *section = sonde_report_table(report, "io-phases", TITLE, columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for phases");
+	int rc = 0;
 	for (size_t i = 0, end; !rc && i < count; i = end) {
 		for (end = i + 1; end < count && all[end].process == all[i].process;)
 			end++;
-		rc = note_process(phases, all + i, end - i, report, section);
+		note_process(phases, all + i, end - i, report, section);
 	}
 	qsort(all, count, sizeof *all, compare_lengths);
 	qsort(all, shown, sizeof *all, compare_times);
@@ -182,9 +167,10 @@ static int table_fill(const struct phases *phases, struct sonde_io_phase *all, s
 	if (rc)
 		return rc;
 	section->table.omitted = count - shown;
-	return sonde_report_note(
+	sonde_report_note(
 	    report, section, 0,
 	    "phases of 1 ms or more with 25 %% of the time in file reads; \"nothing else\": no other thread ran");
+	return 0;
 }
 
 static int phases_finish(void *state, struct sonde_report *report)
@@ -195,7 +181,7 @@ static int phases_finish(void *state, struct sonde_report *report)
 	int rc = count > 0 ? table_fill(phases, all, (size_t)count, report)
 		 : count < 0
 		     ? sonde_error(ENOMEM, "out of memory for phases")
-		     : sonde_pass_nothing(&phases->sums->options, report, "io-phases", TITLE,
+		     : sonde_pass_nothing(&phases->sums.options, report, "io-phases", TITLE,
 					  "no phase that mainly reads files: record them with sonde record --io");
 	free(all);
 	return rc;
@@ -209,6 +195,7 @@ const struct sonde_pass sonde_pass_io_phases = {
     .title = "phases that mainly read files: loading of data",
     .types = 1u << SONDE_CHUNK_WAITS,
     .standard = 1,
+    .state_b = sizeof(struct phases),
     .begin = phases_begin,
     .feed = phases_feed,
     .merge = phases_merge,

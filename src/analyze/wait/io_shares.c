@@ -36,28 +36,18 @@ struct shares {
 	struct sonde_pass_options options;
 };
 
-static int shares_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int shares_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct shares *shares = calloc(1, sizeof *shares);
-	int rc = shares ? sonde_io_seen_init(&shares->seen, session, options)
-			: sonde_error(ENOMEM, "out of memory for processes");
-	if (rc) {
-		free(shares);
-		return rc;
-	}
+	struct shares *shares = state;
 	shares->options = *options;
 	shares->session = session;
-	*state = shares;
-	return 0;
+	return sonde_io_seen_init(&shares->seen, session, options);
 }
 
 static void shares_end(void *state)
 {
 	struct shares *shares = state;
-	if (!shares)
-		return;
 	sonde_io_seen_fini(&shares->seen);
-	free(shares);
 }
 
 static int shares_feed(void *state, const struct sonde_batch *batch)
@@ -107,7 +97,7 @@ static int row_add(const struct shares *shares, uint32_t id, struct sonde_report
 	struct sonde_cell *cells = sonde_report_row(report, section);
 	uint64_t all_b = row->counted.read_b + row->counted.written_b;
 	uint64_t missing_b = sonde_io_seen_missing(&shares->seen, id);
-	if (!cells || !process)
+	if (!process)
 		return sonde_error(ENOMEM, "out of memory for a row");
 	cells[SHARE] = all_b ? sonde_cell_real(1 - (double)missing_b / (double)all_b, 0)
 			     : sonde_cell_absent("nothing was counted");
@@ -159,15 +149,16 @@ static int table_fill(const struct shares *shares, const struct order *order, si
 {
 	size_t limit = shares->options.limit ? shares->options.limit : DEFAULT_ROWS;
 	struct sonde_section *section = sonde_report_table(report, "io-seen", TITLE, columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for processes");
+	int rc = 0;
 	for (size_t i = 0; !rc && i < count && i < limit; i++)
 		rc = row_add(shares, order[i].id, report, section);
 	if (rc)
 		return rc;
 	section->table.omitted = count > limit ? count - limit : 0;
-	return sonde_report_note(
+	sonde_report_note(
 	    report, section, 0,
 	    "the kernel omits send, recv, mappings and io_uring; short-lived children count with their parent");
+	return 0;
 }
 
 static int shares_finish(void *state, struct sonde_report *report)
@@ -195,6 +186,7 @@ const struct sonde_pass sonde_pass_io_shares = {
     .title = "share of system call bytes that recorded calls cover",
     .types = 1u << SONDE_CHUNK_WAITS | 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
+    .state_b = sizeof(struct shares),
     .begin = shares_begin,
     .feed = shares_feed,
     .merge = shares_merge,

@@ -1,5 +1,4 @@
 /* kinds.c: blocking calls by kind: percentiles of their durations, and bytes read or written. */
-#include <errno.h>
 
 #include "analyze/columns.h"
 #include "analyze/contents.h"
@@ -7,7 +6,6 @@
 #include "analyze/wait/losses.h"
 #include "analyze/wait/sums.h"
 #include "analyze/wait/waits_sampled.h"
-#include "util/error.h"
 
 enum {
 	KIND,
@@ -39,13 +37,11 @@ static struct sonde_wait_sum sum_of(const struct sonde_wait_sums *sums, uint32_t
 	return sum;
 }
 
-static int row_add(const struct sonde_wait_sums *sums, uint32_t kind, struct sonde_report *report,
-		   struct sonde_section *section)
+static void row_add(const struct sonde_wait_sums *sums, uint32_t kind, struct sonde_report *report,
+		    struct sonde_section *section)
 {
 	struct sonde_wait_sum sum = sum_of(sums, kind);
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[KIND] = sonde_cell_label(sonde_wait_row(kind)->name, (int)kind);
 	row[CALLS] = sonde_cell_int(sum.calls);
 	row[TOTAL] = sonde_cell_int(sum.total_ns);
@@ -53,10 +49,9 @@ static int row_add(const struct sonde_wait_sums *sums, uint32_t kind, struct son
 	row[WHAT] = sonde_cell_text(sonde_wait_row(kind)->title);
 	row[AMOUNT] = row[SIZE] = sonde_cell_absent("nothing is read or written");
 	if (!sum.amount)
-		return 0;
+		return;
 	row[AMOUNT] = sonde_cell_int(sum.amount);
 	row[SIZE] = sum.calls ? sonde_cell_int(sum.amount / sum.calls) : sonde_cell_absent("none started");
-	return 0;
 }
 
 /* Calls that began before the selected time contribute time, but no duration. */
@@ -75,24 +70,26 @@ static int kinds_finish(void *state, struct sonde_report *report)
 		if (sums->kinds[kind].count && sums->kinds[kind].count < fewest)
 			fewest = sums->kinds[kind].count;
 	}
-	if (!found && sums->sampled.count)
-		return sonde_waits_sampled_kinds(sums, report);
+	if (!found && sums->sampled.count) {
+		sonde_waits_sampled_kinds(sums, report);
+		return 0;
+	}
 	if (!found)
 		return sonde_pass_nothing(&sums->options, report, "wait-kinds", "Blocking calls",
 					  "no blocking call was recorded: use sonde record --threads or --io");
 	struct sonde_section *section =
 	    sonde_report_table(report, "wait-kinds", "Blocking calls by kind", columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for blocking calls");
-	for (uint32_t kind = 0; !rc && kind < SONDE_WAIT_KINDS; kind++)
+	for (uint32_t kind = 0; kind < SONDE_WAIT_KINDS; kind++)
 		if (has_any(sums, kind))
-			rc = row_add(sums, kind, report, section);
-	rc = rc ? rc : sonde_durations_note(fewest, report, section);
-	if (!rc && (sums->options.selection.from_ns || sums->options.selection.to_ns))
-		rc = sonde_report_note(report, section, 0,
-				       "times lie within the selection; other columns cover whole calls that started "
-				       "in it");
-	rc = rc ? rc : sonde_wait_losses_note(sums, report, section);
-	return rc ? rc : sonde_waits_sampled_kinds(sums, report);
+			row_add(sums, kind, report, section);
+	sonde_durations_note(fewest, report, section);
+	if ((sums->options.selection.from_ns || sums->options.selection.to_ns))
+		sonde_report_note(report, section, 0,
+				  "times lie within the selection; other columns cover whole calls that started "
+				  "in it");
+	sonde_wait_losses_note(sums, report, section);
+	sonde_waits_sampled_kinds(sums, report);
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_wait_kinds = {
@@ -104,6 +101,7 @@ const struct sonde_pass sonde_pass_wait_kinds = {
     .types = 1u << SONDE_CHUNK_WAITS,
     .standard = 1,
     .is_shared = 1,
+    .state_b = sizeof(struct sonde_wait_sums),
     .begin = sonde_wait_sums_begin,
     .feed = sonde_wait_sums_feed,
     .merge = sonde_wait_sums_merge,

@@ -59,32 +59,21 @@ struct latency {
 	struct sonde_samples cpu, weighed; /* by CPU time and by latency; valid after finish */
 };
 
-static int latency_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int latency_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct latency *latency = calloc(1, sizeof *latency);
-	if (!latency)
-		return sonde_error(ENOMEM, "out of memory for latencies");
+	struct latency *latency = state;
 	latency->session = session;
 	latency->options = *options;
-	int rc = sonde_parallelism_new(&latency->parallelism, session);
-	if (rc < 0) {
-		free(latency);
-		return rc;
-	}
-	*state = latency;
-	return 0;
+	return sonde_parallelism_new(&latency->parallelism, session);
 }
 
 static void latency_end(void *state)
 {
 	struct latency *latency = state;
-	if (!latency)
-		return;
 	sonde_parallelism_free(latency->parallelism);
 	sonde_samples_fini(&latency->cpu);
 	sonde_samples_fini(&latency->weighed);
 	free(latency->taken);
-	free(latency);
 }
 
 static int ensure_taken_capacity(struct latency *latency, size_t more)
@@ -161,12 +150,10 @@ static int compare_rows(const void *left, const void *right, void *state)
 	return x != y ? (x < y ? 1 : -1) : (a > b) - (a < b);
 }
 
-static int row_add(const struct latency *latency, const struct rows *rows, uint32_t id, struct sonde_report *report,
-		   struct sonde_section *section)
+static void row_add(const struct latency *latency, const struct rows *rows, uint32_t id, struct sonde_report *report,
+		    struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[LATENCY] = sonde_samples_share(&latency->weighed, rows->weighed[id].self.ns);
 	row[SELF] = sonde_samples_share(&latency->cpu, rows->cpu[id].self.ns);
 	row[LATENCY_NS] = sonde_cell_int(rows->weighed[id].self.ns);
@@ -177,7 +164,6 @@ static int row_add(const struct latency *latency, const struct rows *rows, uint3
 	row[SAMPLES] = sonde_cell_int(rows->cpu[id].self.count);
 	row[FUNCTION] = sonde_cell_text(sonde_function_name(latency->session, id));
 	row[MODULE] = sonde_cell_text(sonde_function_module(latency->session, id));
-	return 0;
 }
 
 static int functions_add(struct latency *latency, struct sonde_report *report, struct sonde_section *section)
@@ -197,7 +183,7 @@ static int functions_add(struct latency *latency, struct sonde_report *report, s
 	if (rc == 0)
 		qsort_r(ids, seen, sizeof *ids, compare_rows, &rows);
 	for (size_t i = 0; rc == 0 && i < seen && i < limit; i++)
-		rc = row_add(latency, &rows, ids[i], report, section);
+		row_add(latency, &rows, ids[i], report, section);
 	section->table.omitted = seen > limit ? seen - limit : 0;
 	free(ids);
 	free(cpu);
@@ -205,26 +191,21 @@ static int functions_add(struct latency *latency, struct sonde_report *report, s
 	return rc;
 }
 
-static int levels_add(const struct latency *latency, struct sonde_report *report)
+static void levels_add(const struct latency *latency, struct sonde_report *report)
 {
 	struct sonde_section *section =
 	    sonde_report_table(report, "parallelism", "Parallelism over the run", level_columns, LEVEL_COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for parallelism");
 	uint32_t levels = sonde_parallelism_levels(latency->parallelism);
-	for (uint32_t level = 0; level < levels && rc == 0; level++) {
+	for (uint32_t level = 0; level < levels; level++) {
 		uint64_t time_ns = sonde_parallelism_time_ns(latency->parallelism, level);
 		if (!time_ns)
 			continue;
 		struct sonde_cell *row = sonde_report_row(report, section);
-		if (!row)
-			return sonde_error(ENOMEM, "out of memory for a row");
 		row[LEVEL] = sonde_cell_int(level);
 		row[TIME_SHARE] = sonde_cell_real(sonde_parallelism_share(latency->parallelism, level), 0);
 		row[TIME_NS] = sonde_cell_int(time_ns);
 	}
-	if (rc < 0)
-		return rc;
-	return sonde_report_note(
+	sonde_report_note(
 	    report, section, 0,
 	    "recorded threads that ran or were preempted; a woken thread counts from its first switch-in");
 }
@@ -236,45 +217,44 @@ static const char *cpus_text(const struct latency *latency, struct sonde_report 
 	return cpus > 0 && text ? text : "";
 }
 
-static int notes_add(const struct latency *latency, struct sonde_report *report, struct sonde_section *section)
+static void notes_add(const struct latency *latency, struct sonde_report *report, struct sonde_section *section)
 {
-	int rc = sonde_report_note(report, section, 0, "parallelism 1 for %.0f %% of the run",
-				   100 * sonde_parallelism_share(latency->parallelism, 1));
-	if (rc == 0)
-		rc = sonde_report_note(
-		    report, section, 0,
-		    "latency: a sample's CPU time ÷ the number of running threads%s; ± is the 95 %% interval",
-		    cpus_text(latency, report));
-	return rc < 0 ? rc
-		      : sonde_report_note(report, section, 0,
-					  "if 2× as fast: 1 ÷ (1 − share of the run ÷ 2) (estimated), if nothing else "
-					  "waits differently");
+	sonde_report_note(report, section, 0, "parallelism 1 for %.0f %% of the run",
+			  100 * sonde_parallelism_share(latency->parallelism, 1));
+	sonde_report_note(report, section, 0,
+			  "latency: a sample's CPU time ÷ the number of running threads%s; ± is the 95 %% interval",
+			  cpus_text(latency, report));
+	sonde_report_note(report, section, 0,
+			  "if 2× as fast: 1 ÷ (1 − share of the run ÷ 2) (estimated), if nothing else "
+			  "waits differently");
 }
 
 /* Without context switches the parallelism is unknown. */
-static int latency_absent(const struct latency *latency, struct sonde_report *report)
+static void latency_absent(const struct latency *latency, struct sonde_report *report)
 {
 	if (!latency->options.requested && latency->options.sort != SONDE_SORT_LATENCY)
-		return 0;
+		return;
 	struct sonde_section *section = sonde_report_table(report, "latency", "Functions by latency", columns, COLUMNS);
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for latencies");
 	const char *what = latency->count ? "context switches" : "CPU samples";
 	for (size_t i = 0; i < sonde_session_source_count(latency->session); i++) {
 		const struct sonde_source_row *row = sonde_session_source(latency->session, i);
-		if (*row->detail && (!strcmp(row->name, "cpu") || !strcmp(row->name, "threads")))
-			return sonde_report_note(report, section, 1, "no latency view: the recording has no %s; %s: %s",
-						 what, row->name, row->detail);
+		if (*row->detail && (!strcmp(row->name, "cpu") || !strcmp(row->name, "threads"))) {
+			sonde_report_note(report, section, 1, "no latency view: the recording has no %s; %s: %s", what,
+					  row->name, row->detail);
+			return;
+		}
 	}
-	return sonde_report_note(
-	    report, section, 1, "no latency view: the recording has no %s (needs perf events; see sonde doctor)", what);
+	sonde_report_note(report, section, 1,
+			  "no latency view: the recording has no %s (needs perf events; see sonde doctor)", what);
 }
 
 static int latency_finish(void *state, struct sonde_report *report)
 {
 	struct latency *latency = state;
-	if (!latency->count || !sonde_parallelism_known(latency->parallelism))
-		return latency_absent(latency, report);
+	if (!latency->count || !sonde_parallelism_known(latency->parallelism)) {
+		latency_absent(latency, report);
+		return 0;
+	}
 	int rc = sonde_parallelism_settle(latency->parallelism, latency->options.selection.from_ns,
 					  latency->options.selection.to_ns);
 	if (rc == 0)
@@ -282,10 +262,12 @@ static int latency_finish(void *state, struct sonde_report *report)
 	if (rc < 0)
 		return rc;
 	struct sonde_section *section = sonde_report_table(report, "latency", "Functions by latency", columns, COLUMNS);
-	rc = section ? functions_add(latency, report, section) : sonde_error(ENOMEM, "out of memory for latencies");
+	rc = functions_add(latency, report, section);
 	if (rc == 0)
-		rc = notes_add(latency, report, section);
-	return rc < 0 ? rc : levels_add(latency, report);
+		notes_add(latency, report, section);
+	if (rc >= 0)
+		levels_add(latency, report);
+	return rc;
 }
 
 const struct sonde_pass sonde_pass_latency = {
@@ -294,6 +276,7 @@ const struct sonde_pass sonde_pass_latency = {
     .has = sonde_has_sampled_switches,
     .title = "bottlenecks: CPU time weighted by 1/parallelism",
     .types = 1u << SONDE_CHUNK_SAMPLES | 1u << SONDE_CHUNK_SWITCHES,
+    .state_b = sizeof(struct latency),
     .begin = latency_begin,
     .feed = latency_feed,
     .merge = latency_merge,

@@ -109,15 +109,13 @@ static int is_held(const struct lock *lock)
 	return lock->holders && lock->kind != SONDE_WAIT_SEMAPHORE && lock->kind != SONDE_WAIT_CONDITION;
 }
 
-static int row_add(const struct sonde_wait_sums *sums, const struct lock *lock, struct sonde_report *report,
-		   struct sonde_section *section)
+static void row_add(const struct sonde_wait_sums *sums, const struct lock *lock, struct sonde_report *report,
+		    struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const char *name = sonde_wait_object_name(sums, report, lock->object);
 	const char *where = sonde_wait_place_text(sums, report, lock->wait_stack);
 	const char *holder = sonde_wait_place_text(sums, report, lock->hold_stack);
-	if (!row || !name || !where || !holder)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[WAITED] = sonde_cell_int(lock->waits.total_ns);
 	row[WAITS] = sonde_cell_int(lock->waits.calls);
 	row[MEAN] = sonde_wait_sum_mean(&lock->waits);
@@ -128,7 +126,7 @@ static int row_add(const struct sonde_wait_sums *sums, const struct lock *lock, 
 	row[WHERE] = sonde_cell_text(where);
 	row[HELD] = row[HELD_MEAN] = row[HOLDERS] = row[HOLDER] = sonde_cell_absent(unseen_why(sums));
 	if (!is_held(lock))
-		return 0;
+		return;
 	row[HELD] = sonde_cell_int(lock->holds.total_ns);
 	row[HELD_MEAN] = sonde_wait_sum_mean(&lock->holds);
 	row[HOLDERS] = sonde_cell_int(lock->holders);
@@ -138,7 +136,6 @@ static int row_add(const struct sonde_wait_sums *sums, const struct lock *lock, 
 		row[HOLDER] = sonde_cell_text(holder);
 	else
 		row[HOLDER] = sonde_cell_absent("recorded holds explain less than half of the waiting");
-	return 0;
 }
 
 static int is_shared(const struct lock *lock)
@@ -147,23 +144,23 @@ static int is_shared(const struct lock *lock)
 }
 
 /* Notes what holding means, and where it cannot tell which thread was waited for. */
-static int notes_add(const struct sonde_wait_sums *sums, const struct lock *locks, size_t count,
-		     struct sonde_report *report, struct sonde_section *section)
+static void notes_add(const struct sonde_wait_sums *sums, const struct lock *locks, size_t count,
+		      struct sonde_report *report, struct sonde_section *section)
 {
 	size_t shared = 0, unexplained = 0;
 	for (size_t i = 0; i < count; i++) {
 		shared += is_held(&locks[i]) && is_shared(&locks[i]);
 		unexplained += is_held(&locks[i]) && !is_explained(&locks[i]);
 	}
-	int rc = !shared ? 0
-			 : sonde_report_note(report, section, 0,
-					     "shared by readers: held from the first in to the last out; the function "
-					     "shown is the last one's");
-	if (rc || !unexplained || sums->options.selection.thread)
-		return rc;
-	return sonde_report_note(report, section, 0,
-				 "for %zu lock%s, recorded holds explain less than half of the waiting: %s",
-				 unexplained, sonde_plural(unexplained), unseen_why(sums));
+	if (shared)
+		sonde_report_note(report, section, 0,
+				  "shared by readers: held from the first in to the last out; the function "
+				  "shown is the last one's");
+	if (!unexplained || sums->options.selection.thread)
+		return;
+	sonde_report_note(report, section, 0,
+			  "for %zu lock%s, recorded holds explain less than half of the waiting: %s", unexplained,
+			  sonde_plural(unexplained), unseen_why(sums));
 }
 
 /* 1, or 0 if there are no rows and no section. */
@@ -182,17 +179,14 @@ static int table_fill(const struct sonde_wait_sums *sums, struct lock *locks, st
 		return 0;
 	qsort(locks, count, sizeof *locks, compare);
 	struct sonde_section *section = sonde_report_table(report, "locks", "Lock contention", columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for locks");
-	for (size_t i = 0; !rc && i < count && i < limit; i++)
-		rc = row_add(sums, &locks[i], report, section);
-	if (rc)
-		return rc;
+	for (size_t i = 0; i < count && i < limit; i++)
+		row_add(sums, &locks[i], report, section);
 	section->table.omitted = count > limit ? count - limit : 0;
-	rc = sonde_report_note(report, section, 0, "%zu lock%s, waited for %.3f s (all threads)", count,
-			       sonde_plural(count), (double)waited_ns / 1e9);
-	rc = rc ? rc : notes_add(sums, locks, count < limit ? count : limit, report, section);
-	rc = rc ? rc : sonde_wait_losses_note(sums, report, section);
-	return rc ? rc : 1;
+	sonde_report_note(report, section, 0, "%zu lock%s, waited for %.3f s (all threads)", count, sonde_plural(count),
+			  (double)waited_ns / 1e9);
+	notes_add(sums, locks, count < limit ? count : limit, report, section);
+	sonde_wait_losses_note(sums, report, section);
+	return 1;
 }
 
 static const char *why_none(const struct sonde_session *session)
@@ -228,6 +222,7 @@ const struct sonde_pass sonde_pass_locks = {
     .types = 1u << SONDE_CHUNK_WAITS,
     .standard = 1,
     .is_shared = 1,
+    .state_b = sizeof(struct sonde_wait_sums),
     .begin = sonde_wait_sums_begin,
     .feed = sonde_wait_sums_feed,
     .merge = sonde_wait_sums_merge,

@@ -11,8 +11,8 @@
 
 #define PROCESSES "processes " /* prefix of causes that count processes */
 
-int sonde_wait_losses_note(const struct sonde_wait_sums *sums, struct sonde_report *report,
-			   struct sonde_section *section)
+void sonde_wait_losses_note(const struct sonde_wait_sums *sums, struct sonde_report *report,
+			    struct sonde_section *section)
 {
 	uint64_t lost = 0;
 	for (size_t i = 0; i < sonde_session_lost_count(sums->session); i++) {
@@ -21,9 +21,8 @@ int sonde_wait_losses_note(const struct sonde_wait_sums *sums, struct sonde_repo
 			lost += row->count;
 	}
 	if (!lost)
-		return 0;
-	return sonde_report_note(
-	    report, section, 1,
-	    "%llu event%s of calls %s lost in the whole recording: sums and counts are lower bounds",
-	    (unsigned long long)lost, sonde_plural(lost), sonde_word(lost, "was", "were"));
+		return;
+	sonde_report_note(report, section, 1,
+			  "%llu event%s of calls %s lost in the whole recording: sums and counts are lower bounds",
+			  (unsigned long long)lost, sonde_plural(lost), sonde_word(lost, "was", "were"));
 }

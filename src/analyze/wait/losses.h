@@ -5,7 +5,7 @@
 #include "analyze/wait/sums.h"
 
 /* No note if none were lost. */
-int sonde_wait_losses_note(const struct sonde_wait_sums *sums, struct sonde_report *report,
-			   struct sonde_section *section);
+void sonde_wait_losses_note(const struct sonde_wait_sums *sums, struct sonde_report *report,
+			    struct sonde_section *section);
 
 #endif

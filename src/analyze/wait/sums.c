@@ -28,24 +28,19 @@ struct sonde_cell sonde_wait_sum_mean(const struct sonde_wait_sum *sum)
 
 /* --- feeding ----------------------------------------------------------------------------------------------------- */
 
-int sonde_wait_sums_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+int sonde_wait_sums_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct sonde_wait_sums *sums = calloc(1, sizeof *sums);
-	if (!sums)
-		return sonde_error(ENOMEM, "out of memory for waits");
+	struct sonde_wait_sums *sums = state;
 	sums->session = session;
 	sums->options = *options;
 	sums->window = sonde_window_of(session, options);
 	sums->all = sonde_weigh_range(session, &(struct sonde_selection){0});
-	*state = sums;
 	return 0;
 }
 
 void sonde_wait_sums_end(void *state)
 {
 	struct sonde_wait_sums *sums = state;
-	if (!sums)
-		return;
 	for (size_t i = 0; i < SONDE_WAIT_KINDS; i++)
 		sonde_durations_fini(&sums->kinds[i]);
 	sonde_map_fini(&sums->measured.map);
@@ -54,7 +49,6 @@ void sonde_wait_sums_end(void *state)
 	free(sums->sampled.rows);
 	free(sums->measured.rows);
 	free(sums->parties);
-	free(sums);
 }
 
 struct sought {

@@ -55,7 +55,7 @@ struct sonde_wait_sums {
 };
 
 /* The functions of a pass. */
-int sonde_wait_sums_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options);
+int sonde_wait_sums_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options);
 int sonde_wait_sums_feed(void *state, const struct sonde_batch *batch);
 int sonde_wait_sums_merge(void *state, void *other);
 void sonde_wait_sums_end(void *state);

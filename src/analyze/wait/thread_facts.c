@@ -72,11 +72,10 @@ static int note_waiting(const struct sonde_thread_facts *facts, struct sonde_rep
 	char where[64] = "";
 	if (cpus > 0 && isfinite(cpus))
 		snprintf(where, sizeof where, limited ? " (usable CPUs: %.3g)" : " (CPUs of the machine: %.3g)", cpus);
-	int rc =
-	    sonde_report_note(report, section, 0, "%zu thread%s wait%s %.0f %% of %s time for a CPU%s", count,
-			      sonde_plural(count), count == 1 ? "s" : "",
-			      100 * share(waiting.runnable_ns, waiting.life_ns), count == 1 ? "its" : "their", where);
-	return rc < 0 ? rc : 1;
+	sonde_report_note(report, section, 0, "%zu thread%s wait%s %.0f %% of %s time for a CPU%s", count,
+			  sonde_plural(count), count == 1 ? "s" : "", 100 * share(waiting.runnable_ns, waiting.life_ns),
+			  count == 1 ? "its" : "their", where);
+	return 1;
 }
 
 static int note_alone(const struct sonde_thread_facts *facts, const struct sonde_states_row *all,
@@ -91,12 +90,12 @@ static int note_alone(const struct sonde_thread_facts *facts, const struct sonde
 	if (facts->count < 3 || row->life_ns < LEAST_NS || share(row->on_cpu_ns, all->on_cpu_ns) < ALL_WORK ||
 	    share(row->on_cpu_ns, row->life_ns) < 0.5)
 		return 0;
-	int rc = sonde_report_note(
+	sonde_report_note(
 	    report, section, 0,
 	    "one of %zu threads does %.0f %% of the work: %s (tid %u) is on a CPU for %.0f %% of its time",
 	    facts->count, 100 * share(row->on_cpu_ns, all->on_cpu_ns), *thread->name ? thread->name : "it", thread->tid,
 	    100 * share(row->on_cpu_ns, row->life_ns));
-	return rc < 0 ? rc : 1;
+	return 1;
 }
 
 static int note_fact(const struct sonde_thread_facts *facts, const struct sonde_states_row *all,
@@ -106,44 +105,41 @@ static int note_fact(const struct sonde_thread_facts *facts, const struct sonde_
 	rc = rc ? rc : note_alone(facts, all, report, section);
 	if (rc || all->life_ns < LEAST_NS || share(all->on_cpu_ns + all->unseen_ns, all->life_ns) > HARDLY_ANY)
 		return rc < 0 ? rc : 0;
-	return sonde_report_note(
-	    report, section, 0,
-	    "threads are blocked for %.0f %% of their time: they wait for something other than a CPU",
-	    100 * share(all->blocked_ns, all->life_ns));
+	sonde_report_note(report, section, 0,
+			  "threads are blocked for %.0f %% of their time: they wait for something other than a CPU",
+			  100 * share(all->blocked_ns, all->life_ns));
+	return 0;
 }
 
 /* --- reliability -------------------------------------------------------------------------------------------------- */
 
-static int note_method(const struct sonde_thread_facts *facts, const struct sonde_states_row *all,
-		       struct sonde_report *report, struct sonde_section *section)
+static void note_method(const struct sonde_thread_facts *facts, const struct sonde_states_row *all,
+			struct sonde_report *report, struct sonde_section *section)
 {
 	double unsure = share(all->unsure_ns, all->life_ns), unseen = share(all->unseen_ns, all->life_ns);
-	int rc =
-	    all->by ? sonde_report_note(report, section, 0,
-					"on CPU, runnable (waiting for one), blocked: shares of each thread's lifetime")
-		    : 0;
-	if (rc == 0 && all->by == SONDE_STATES_READINGS && !facts->states->has_switches)
-		rc = sonde_report_note(
+	if (all->by)
+		sonde_report_note(report, section, 0,
+				  "on CPU, runnable (waiting for one), blocked: shares of each thread's lifetime");
+	if (all->by == SONDE_STATES_READINGS && !facts->states->has_switches)
+		sonde_report_note(
 		    report, section, 0,
 		    "states: from polled scheduler counters (schedstat); they cover %.1f %% of the threads' time",
 		    100 * (1 - unseen));
-	else if (rc == 0 && all->by && unseen >= UNSURE_LEAST)
-		rc = sonde_report_note(report, section, 1, "%.1f %% of the threads' time is unknown", 100 * unseen);
-	if (rc == 0 && all->by && !facts->states->has_readings && !facts->states->has_wakeups)
-		rc = sonde_report_note(
-		    report, section, 0,
-		    "a woken thread counts as blocked until it gets a CPU: wake-ups are not recorded");
-	else if (rc == 0 && unsure >= UNSURE_LEAST)
-		rc = sonde_report_note(
+	else if (all->by && unseen >= UNSURE_LEAST)
+		sonde_report_note(report, section, 1, "%.1f %% of the threads' time is unknown", 100 * unseen);
+	if (all->by && !facts->states->has_readings && !facts->states->has_wakeups)
+		sonde_report_note(report, section, 0,
+				  "a woken thread counts as blocked until it gets a CPU: wake-ups are not recorded");
+	else if (unsure >= UNSURE_LEAST)
+		sonde_report_note(
 		    report, section, 0,
 		    "up to %.3f s of the time blocked (%.1f %% of the threads' time) may be waiting for a CPU",
 		    (double)all->unsure_ns / 1e9, 100 * unsure);
-	return rc;
 }
 
 /* Notes what the blocked time of all threads consists of. */
-static int note_explained(const struct sonde_thread_facts *facts, struct sonde_report *report,
-			  struct sonde_section *section)
+static void note_explained(const struct sonde_thread_facts *facts, struct sonde_report *report,
+			   struct sonde_section *section)
 {
 	struct sonde_explained all = {0}, one;
 	uint64_t blocked_ns = 0;
@@ -157,34 +153,31 @@ static int note_explained(const struct sonde_thread_facts *facts, struct sonde_r
 		blocked_ns += row->blocked_ns;
 	}
 	if (!blocked_ns)
-		return 0;
+		return;
 	sonde_explained_say(&all, blocked_ns, text, sizeof text);
-	return sonde_report_note(report, section, 0, "of %.3f s blocked, recorded calls%s explain %.3f s (%.1f %%): %s",
-				 (double)blocked_ns / 1e9, facts->explain->cover.sampled ? " and sampled waits" : "",
-				 (double)all.ns / 1e9, 100 * share(all.ns, blocked_ns), text);
+	sonde_report_note(report, section, 0, "of %.3f s blocked, recorded calls%s explain %.3f s (%.1f %%): %s",
+			  (double)blocked_ns / 1e9, facts->explain->cover.sampled ? " and sampled waits" : "",
+			  (double)all.ns / 1e9, 100 * share(all.ns, blocked_ns), text);
 }
 
-static int note_doubts(const struct sonde_thread_facts *facts, const struct sonde_states_row *all,
-		       struct sonde_report *report, struct sonde_section *section)
+static void note_doubts(const struct sonde_thread_facts *facts, const struct sonde_states_row *all,
+			struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_run *run = sonde_session_run(facts->session);
 	uint64_t taken_ns = all->clocked_ns > all->clock_ns ? all->clocked_ns - all->clock_ns : 0;
-	int rc = 0;
 	if (all->clock_ns && taken_ns > LEAST_NS && share(taken_ns, all->clocked_ns) >= INTERRUPTED_LEAST)
-		rc = sonde_report_note(report, section, 0,
-				       "interrupts and the hypervisor took %.3f s (%.1f %%) of the time on a CPU",
-				       (double)taken_ns / 1e9, 100 * share(taken_ns, all->clocked_ns));
-	for (size_t i = 0; rc == 0 && facts->states->has_switches && i < sonde_session_lost_count(facts->session);
-	     i++) {
+		sonde_report_note(report, section, 0,
+				  "interrupts and the hypervisor took %.3f s (%.1f %%) of the time on a CPU",
+				  (double)taken_ns / 1e9, 100 * share(taken_ns, all->clocked_ns));
+	for (size_t i = 0; facts->states->has_switches && i < sonde_session_lost_count(facts->session); i++) {
 		const struct sonde_lost *lost = sonde_session_lost(facts->session, i);
 		if (strcmp(lost->source, "cpu") || !strstr(lost->cause, "buffer") || lost->to_ns < run->start_ns)
 			continue;
-		rc = sonde_report_note(
-		    report, section, 1,
-		    "kernel records were lost from %.3f s to %.3f s: thread states may be wrong there",
-		    (double)(lost->from_ns - run->start_ns) / 1e9, (double)(lost->to_ns - run->start_ns) / 1e9);
+		sonde_report_note(report, section, 1,
+				  "kernel records were lost from %.3f s to %.3f s: thread states may be wrong there",
+				  (double)(lost->from_ns - run->start_ns) / 1e9,
+				  (double)(lost->to_ns - run->start_ns) / 1e9);
 	}
-	return rc;
 }
 
 int sonde_thread_facts_note(const struct sonde_thread_facts *facts, struct sonde_report *report,
@@ -195,15 +188,19 @@ int sonde_thread_facts_note(const struct sonde_thread_facts *facts, struct sonde
 		return 0;
 	int rc = note_fact(facts, &all, report, section);
 	if (rc == 0 && !all.by)
-		rc = sonde_report_note(report, section, 1, "no thread states: %s", facts->why_none);
+		sonde_report_note(report, section, 1, "no thread states: %s", facts->why_none);
 	else if (rc == 0 && !facts->options->selection.thread && !facts->states->has_switches)
-		rc = sonde_report_note(report, section, 0,
-				       "%zu thread%s seen: those living between two readings are missing", facts->count,
-				       sonde_word(facts->count, " was", "s were"));
+		sonde_report_note(report, section, 0,
+				  "%zu thread%s seen: those living between two readings are missing", facts->count,
+				  sonde_word(facts->count, " was", "s were"));
 	else if (rc == 0 && !facts->options->selection.thread)
-		rc = sonde_report_note(report, section, 0, "%zu thread%s, at most %u at a time", facts->count,
-				       sonde_plural(facts->count), facts->states->peak);
-	rc = rc < 0 ? rc : note_explained(facts, report, section);
-	rc = rc < 0 ? rc : note_method(facts, &all, report, section);
-	return rc < 0 ? rc : note_doubts(facts, &all, report, section);
+		sonde_report_note(report, section, 0, "%zu thread%s, at most %u at a time", facts->count,
+				  sonde_plural(facts->count), facts->states->peak);
+	if (rc >= 0)
+		note_explained(facts, report, section);
+	if (rc >= 0)
+		note_method(facts, &all, report, section);
+	if (rc >= 0)
+		note_doubts(facts, &all, report, section);
+	return rc;
 }

@@ -87,8 +87,8 @@ static size_t groups_make(const struct sonde_thread_facts *facts, const struct s
 	return count;
 }
 
-static int row_add(const struct sonde_thread_facts *facts, const struct group *group, uint64_t all_ns,
-		   struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct sonde_thread_facts *facts, const struct group *group, uint64_t all_ns,
+		    struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const struct sonde_thread *thread = sonde_session_thread(facts->session, group->first);
@@ -101,8 +101,6 @@ static int row_add(const struct sonde_thread_facts *facts, const struct group *g
 	const char *star = group->threads > 1 && thread->name[name_b] ? "*" : "";
 	const char *name =
 	    group->threads > 1 ? sonde_report_text(report, "%.*s%s", (int)name_b, thread->name, star) : thread->name;
-	if (!row || !name)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	for (size_t i = 0; i < sizeof parts_ns / sizeof *parts_ns; i++)
 		row[parts_ns[i][0]] =
 		    sum->by ? sonde_cell_real(sonde_stats_share((double)parts_ns[i][1], (double)sum->life_ns), 0)
@@ -120,25 +118,21 @@ static int row_add(const struct sonde_thread_facts *facts, const struct group *g
 	row[THREADS] = sonde_cell_int(group->threads);
 	row[NAME] = sonde_cell_text(name);
 	row[PROCESS] = sonde_cell_text(process ? process->name : "");
-	return 0;
 }
 
-static int section_add(const struct sonde_thread_facts *facts, const struct group *groups, size_t count, size_t limit,
-		       struct sonde_report *report)
+static void section_add(const struct sonde_thread_facts *facts, const struct group *groups, size_t count, size_t limit,
+			struct sonde_report *report)
 {
 	struct sonde_section *section =
 	    sonde_report_table(report, "thread-names", "Threads of the same name", columns, COLUMNS);
 	uint64_t all_ns = 0;
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for threads");
 	for (size_t i = 0; i < count; i++)
 		all_ns += groups[i].sum.on_cpu_ns;
-	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
-		rc = row_add(facts, &groups[i], all_ns, report, section);
-	if (rc < 0)
-		return rc;
+	for (size_t i = 0; i < count && i < limit; i++)
+		row_add(facts, &groups[i], all_ns, report, section);
 	section->table.omitted = count > limit ? count - limit : 0;
-	return sonde_report_note(report, section, 0, "100 %% = %.3f s on CPUs, of %zu threads", (double)all_ns / 1e9,
-				 facts->count);
+	sonde_report_note(report, section, 0, "100 %% = %.3f s on CPUs, of %zu threads", (double)all_ns / 1e9,
+			  facts->count);
 }
 
 int sonde_thread_names_add(const struct sonde_thread_facts *facts, const struct sonde_weight *weights, size_t limit,
@@ -152,7 +146,7 @@ int sonde_thread_names_add(const struct sonde_thread_facts *facts, const struct 
 		qsort_r(ids, facts->count, sizeof *ids, compare_threads, facts->session);
 		size_t count = groups_make(facts, weights, ids, groups);
 		if (count < facts->count)
-			rc = section_add(facts, groups, count, limit, report);
+			section_add(facts, groups, count, limit, report);
 	}
 	free(ids);
 	free(groups);

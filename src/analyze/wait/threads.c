@@ -160,7 +160,7 @@ static void state_cells(const struct table *table, const struct sonde_states_row
 }
 
 /* In which calls a thread was blocked. */
-static int explain_cells(const struct table *table, uint32_t id, struct sonde_report *report, struct sonde_cell *cells)
+static void explain_cells(const struct table *table, uint32_t id, struct sonde_report *report, struct sonde_cell *cells)
 {
 	static const uint8_t of_group[] = {[SONDE_WAIT_GROUP_LOCK] = IN_LOCKS_NS,
 					   [SONDE_WAIT_GROUP_IO] = IN_IO_NS,
@@ -175,7 +175,7 @@ static int explain_cells(const struct table *table, uint32_t id, struct sonde_re
 		for (size_t i = EXPLAINED; i <= IN_CHILD_NS; i++)
 			cells[i] = sonde_cell_absent(why);
 		cells[BLOCKED_IN] = sonde_cell_absent(why);
-		return 0;
+		return;
 	}
 	struct sonde_explained explained;
 	uint64_t group_ns[SONDE_WAIT_GROUP_HELD + 1] = {0};
@@ -190,21 +190,16 @@ static int explain_cells(const struct table *table, uint32_t id, struct sonde_re
 		cells[of_group[i]] = sonde_cell_int(group_ns[i]);
 	sonde_explained_say(&explained, row->blocked_ns, text, sizeof text);
 	const char *kept = sonde_report_text(report, "%s", text);
-	if (!kept)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	cells[BLOCKED_IN] = row->blocked_ns ? sonde_cell_text(kept) : sonde_cell_absent("it was not blocked");
-	return 0;
 }
 
-static int row_add(const struct table *table, uint32_t id, struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct table *table, uint32_t id, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_thread_counters *counters = table->counters;
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const struct sonde_thread *thread = sonde_session_thread(counters->session, id);
 	const struct sonde_process *process = sonde_session_process(counters->session, thread->process);
 	const struct sonde_weight *weight = &counters->by_thread[id];
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	sonde_thread_counters_cells(counters, *weight, &row[SHARE], &row[SAMPLED_NS], &row[SAMPLES]);
 	row[MEASURED_NS] = sonde_thread_counters_clock(counters, thread->cpu_ns);
 	state_cells(table, &table->states.rows[id], row);
@@ -213,7 +208,7 @@ static int row_add(const struct table *table, uint32_t id, struct sonde_report *
 	row[PROCESS] = sonde_cell_text(process ? process->name : "");
 	if (process)
 		row[PID] = sonde_cell_int(process->pid);
-	return explain_cells(table, id, report, row);
+	explain_cells(table, id, report, row);
 }
 
 static int ids_sort(struct table *table)
@@ -250,15 +245,11 @@ static int sections_add(struct table *table, struct sonde_report *report)
 	if (rc < 0)
 		return rc;
 	struct sonde_section *section = sonde_report_table(report, "threads", "Threads by CPU time", columns, COLUMNS);
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for threads");
 	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
-		rc = row_add(table, table->ids[i], report, section);
-	if (rc < 0)
-		return rc;
+		row_add(table, table->ids[i], report, section);
 	section->table.omitted = count > limit ? count - limit : 0;
-	rc = sonde_thread_counters_note(counters, report, section);
-	return rc < 0 ? rc : sonde_thread_facts_note(&facts, report, section);
+	sonde_thread_counters_note(counters, report, section);
+	return sonde_thread_facts_note(&facts, report, section);
 }
 
 static int threads_finish(void *state, struct sonde_report *report)
@@ -288,6 +279,7 @@ const struct sonde_pass sonde_pass_threads = {
     .title = "CPU time of every thread, and its time waiting and blocked",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,
+    .state_b = sizeof(struct sonde_thread_counters),
     .begin = sonde_thread_counters_begin,
     .feed = sonde_thread_counters_feed,
     .merge = sonde_thread_counters_merge,

@@ -33,14 +33,12 @@ static const struct sonde_column columns[COLUMNS] = {
     [SHARE] = {"share", "of all waiting", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 2},
 };
 
-static int row_add(const struct sonde_wait_sums *sums, const struct sonde_wait_place_row *place, uint64_t all_ns,
-		   struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct sonde_wait_sums *sums, const struct sonde_wait_place_row *place, uint64_t all_ns,
+		    struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const struct sonde_function *function = sonde_session_function(sums->session, place->function);
 	const struct sonde_module *module = function ? sonde_session_module(sums->session, function->module) : NULL;
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[TOTAL] = sonde_cell_int(place->sum.total_ns);
 	row[CALLS] = sonde_cell_int(place->sum.calls);
 	row[MEAN] = sonde_wait_sum_mean(&place->sum);
@@ -50,18 +48,16 @@ static int row_add(const struct sonde_wait_sums *sums, const struct sonde_wait_p
 	row[MODULE] = sonde_cell_text(module ? module->name : "");
 	row[SHARE] = all_ns ? sonde_cell_real((double)place->sum.total_ns / (double)all_ns, 0)
 			    : sonde_cell_absent("no thread waited");
-	return 0;
 }
 
-static int notes_add(const struct sonde_wait_sums *sums, uint64_t all_ns, uint64_t calls, struct sonde_report *report,
-		     struct sonde_section *section)
+static void notes_add(const struct sonde_wait_sums *sums, uint64_t all_ns, uint64_t calls, struct sonde_report *report,
+		      struct sonde_section *section)
 {
-	int rc = sonde_report_note(report, section, 0, "%.3f s blocked in %llu libc call%s (all threads)",
-				   (double)all_ns / 1e9, (unsigned long long)calls, sonde_plural(calls));
-	if (!rc && sums->cut)
-		rc = sonde_report_note(report, section, 0, "stacks of %llu call%s are incomplete",
-				       (unsigned long long)sums->cut, sonde_plural(sums->cut));
-	return rc;
+	sonde_report_note(report, section, 0, "%.3f s blocked in %llu libc call%s (all threads)", (double)all_ns / 1e9,
+			  (unsigned long long)calls, sonde_plural(calls));
+	if (sums->cut)
+		sonde_report_note(report, section, 0, "stacks of %llu call%s are incomplete",
+				  (unsigned long long)sums->cut, sonde_plural(sums->cut));
 }
 
 static int waits_finish(void *state, struct sonde_report *report)
@@ -81,19 +77,17 @@ static int waits_finish(void *state, struct sonde_report *report)
 					  "no blocking call was recorded: use sonde record --threads or --io");
 	}
 	struct sonde_section *section = sonde_report_table(report, "waits", "Where threads wait", columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for where threads wait");
 	for (ptrdiff_t i = 0; i < count; i++) {
 		all_ns += rows[i].sum.total_ns;
 		calls += rows[i].sum.calls;
 	}
-	for (size_t i = 0; !rc && i < (size_t)count && i < limit; i++)
-		rc = row_add(sums, &rows[i], all_ns, report, section);
-	if (!rc)
-		section->table.omitted = (size_t)count > limit ? (size_t)count - limit : 0;
+	for (size_t i = 0; i < (size_t)count && i < limit; i++)
+		row_add(sums, &rows[i], all_ns, report, section);
+	section->table.omitted = (size_t)count > limit ? (size_t)count - limit : 0;
 	free(rows);
-	rc = rc ? rc : notes_add(sums, all_ns, calls, report, section);
-	rc = rc ? rc : sonde_wait_losses_note(sums, report, section);
-	return rc ? rc : sonde_waits_sampled_places(sums, GROUPS, report);
+	notes_add(sums, all_ns, calls, report, section);
+	sonde_wait_losses_note(sums, report, section);
+	return sonde_waits_sampled_places(sums, GROUPS, report);
 }
 
 const struct sonde_pass sonde_pass_waits = {
@@ -105,6 +99,7 @@ const struct sonde_pass sonde_pass_waits = {
     .types = 1u << SONDE_CHUNK_WAITS,
     .standard = 1,
     .is_shared = 1,
+    .state_b = sizeof(struct sonde_wait_sums),
     .begin = sonde_wait_sums_begin,
     .feed = sonde_wait_sums_feed,
     .merge = sonde_wait_sums_merge,

@@ -60,16 +60,14 @@ static struct sonde_cell share_of(const struct sonde_wait_sum *sum, const struct
 			     : sonde_cell_absent("no thread waited");
 }
 
-static int place_add(const struct sonde_wait_sums *sums, const struct sonde_wait_place_row *place,
-		     const struct sonde_wait_sum *all, struct sonde_report *report, struct sonde_section *section)
+static void place_add(const struct sonde_wait_sums *sums, const struct sonde_wait_place_row *place,
+		      const struct sonde_wait_sum *all, struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const struct sonde_function *function = sonde_session_function(sums->session, place->function);
 	const struct sonde_module *module = function ? sonde_session_module(sums->session, function->module) : NULL;
 	uint32_t object = sonde_wait_object_sampled(sums, place->function, place->kind);
 	const char *name = object ? sonde_wait_object_name(sums, report, object) : "";
-	if (!row || !name)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[TOTAL] = time_of(&place->sum);
 	row[SHARE] = share_of(&place->sum, all);
 	row[LOOKS] = sonde_cell_int(place->sum.amount);
@@ -78,30 +76,28 @@ static int place_add(const struct sonde_wait_sums *sums, const struct sonde_wait
 	row[FUNCTION] = sonde_cell_text(function ? function->name : "(no stack)");
 	row[OBJECT] = object ? sonde_cell_text(name) : sonde_cell_absent("such calls have no single object");
 	row[MODULE] = sonde_cell_text(module ? module->name : "");
-	return 0;
 }
 
-static int note_basis(const struct sonde_wait_sum *all, struct sonde_report *report, struct sonde_section *section)
+static void note_basis(const struct sonde_wait_sum *all, struct sonde_report *report, struct sonde_section *section)
 {
-	return sonde_report_note(
-	    report, section, 0, "sampled: %llu poll%s found a thread waiting, for about %.3f s (all threads)",
-	    (unsigned long long)all->amount, sonde_plural(all->amount), (double)all->total_ns / 1e9);
+	sonde_report_note(report, section, 0,
+			  "sampled: %llu poll%s found a thread waiting, for about %.3f s (all threads)",
+			  (unsigned long long)all->amount, sonde_plural(all->amount), (double)all->total_ns / 1e9);
 }
 
-static int places_notes(const struct sonde_wait_sums *sums, const struct sonde_wait_sum *all,
-			struct sonde_report *report, struct sonde_section *section)
+static void places_notes(const struct sonde_wait_sums *sums, const struct sonde_wait_sum *all,
+			 struct sonde_report *report, struct sonde_section *section)
 {
-	int rc = note_basis(all, report, section);
-	if (!rc && sums->sampled_cut)
-		rc = sonde_report_note(
+	note_basis(all, report, section);
+	if (sums->sampled_cut)
+		sonde_report_note(
 		    report, section, 0,
 		    "stacks of %llu wait%s are incomplete: of a blocked thread only the stack pointer and pc are known",
 		    (unsigned long long)sums->sampled_cut, sonde_plural(sums->sampled_cut));
-	if (!rc && sums->sampled_bare)
-		rc = sonde_report_note(report, section, 0, "%llu wait%s without a stack: the thread had resumed",
-				       (unsigned long long)sums->sampled_bare,
-				       sonde_word(sums->sampled_bare, " is", "s are"));
-	return rc;
+	if (sums->sampled_bare)
+		sonde_report_note(report, section, 0, "%llu wait%s without a stack: the thread had resumed",
+				  (unsigned long long)sums->sampled_bare,
+				  sonde_word(sums->sampled_bare, " is", "s are"));
 }
 
 int sonde_waits_sampled_places(const struct sonde_wait_sums *sums, uint32_t groups, struct sonde_report *report)
@@ -116,48 +112,43 @@ int sonde_waits_sampled_places(const struct sonde_wait_sums *sums, uint32_t grou
 		return sonde_error(ENOMEM, "out of memory for %zu places that wait", sums->sampled.count);
 	struct sonde_section *section =
 	    sonde_report_table(report, "waits-sampled", "Where threads wait, sampled", place_columns, PLACE_COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for where threads wait");
 	for (ptrdiff_t i = 0; i < count; i++)
 		sonde_wait_sum_add(&all, &rows[i].sum);
-	for (size_t i = 0; !rc && i < (size_t)count && i < limit; i++)
-		rc = place_add(sums, &rows[i], &all, report, section);
-	if (!rc)
-		section->table.omitted = (size_t)count > limit ? (size_t)count - limit : 0;
+	for (size_t i = 0; i < (size_t)count && i < limit; i++)
+		place_add(sums, &rows[i], &all, report, section);
+	section->table.omitted = (size_t)count > limit ? (size_t)count - limit : 0;
 	free(rows);
-	return rc ? rc : places_notes(sums, &all, report, section);
+	places_notes(sums, &all, report, section);
+	return 0;
 }
 
-static int kind_add(const struct sonde_wait_sum *sum, uint32_t kind, const struct sonde_wait_sum *all,
-		    struct sonde_report *report, struct sonde_section *section)
+static void kind_add(const struct sonde_wait_sum *sum, uint32_t kind, const struct sonde_wait_sum *all,
+		     struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[KIND_NAME] = sonde_cell_text(sonde_wait_row(kind)->name);
 	row[KIND_TOTAL] = time_of(sum);
 	row[KIND_SHARE] = share_of(sum, all);
 	row[KIND_LOOKS] = sonde_cell_int(sum->amount);
 	row[KIND_FOUND] = sonde_cell_int(sum->calls);
 	row[KIND_WHAT] = sonde_cell_text(sonde_wait_row(kind)->title);
-	return 0;
 }
 
-int sonde_waits_sampled_kinds(const struct sonde_wait_sums *sums, struct sonde_report *report)
+void sonde_waits_sampled_kinds(const struct sonde_wait_sums *sums, struct sonde_report *report)
 {
 	struct sonde_wait_sum kinds[SONDE_WAIT_KINDS] = {0}, all = {0};
 	if (!sums->sampled.count)
-		return 0;
+		return;
 	for (size_t i = 0; i < sums->sampled.count; i++) {
 		sonde_wait_sum_add(&kinds[sums->sampled.rows[i].kind], &sums->sampled.rows[i].sum);
 		sonde_wait_sum_add(&all, &sums->sampled.rows[i].sum);
 	}
 	struct sonde_section *section = sonde_report_table(
 	    report, "wait-kinds-sampled", "Blocking calls by kind, sampled", kind_columns, KIND_COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for blocking calls");
-	for (uint32_t kind = 0; !rc && kind < SONDE_WAIT_KINDS; kind++)
+	for (uint32_t kind = 0; kind < SONDE_WAIT_KINDS; kind++)
 		if (kinds[kind].amount || kinds[kind].total_ns)
-			rc = kind_add(&kinds[kind], kind, &all, report, section);
-	return rc ? rc : note_basis(&all, report, section);
+			kind_add(&kinds[kind], kind, &all, report, section);
+	note_basis(&all, report, section);
 }
 
 /* The cells of one object: their sum, and the cell with the longest time. */
@@ -194,14 +185,12 @@ static size_t locks_of(struct lock *locks, const struct sonde_wait_sums *sums)
 	return kept;
 }
 
-static int lock_add(const struct sonde_wait_sums *sums, const struct lock *lock, const struct sonde_wait_sum *all,
-		    struct sonde_report *report, struct sonde_section *section)
+static void lock_add(const struct sonde_wait_sums *sums, const struct lock *lock, const struct sonde_wait_sum *all,
+		     struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const char *name = sonde_wait_object_name(sums, report, lock->most->object);
 	const char *where = sonde_wait_place_text(sums, report, lock->most->stack);
-	if (!row || !name || !where)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[LOCK_TOTAL] = time_of(&lock->sum);
 	row[LOCK_SHARE] = share_of(&lock->sum, all);
 	row[LOCK_LOOKS] = sonde_cell_int(lock->sum.amount);
@@ -209,29 +198,23 @@ static int lock_add(const struct sonde_wait_sums *sums, const struct lock *lock,
 	row[LOCK_KIND] = sonde_cell_text(sonde_wait_row(lock->most->kind)->name);
 	row[LOCK_NAME] = sonde_cell_text(name);
 	row[LOCK_WHERE] = sonde_cell_text(where);
-	return 0;
 }
 
-static int locks_table(const struct sonde_wait_sums *sums, const struct lock *locks, size_t count,
-		       struct sonde_report *report)
+static void locks_table(const struct sonde_wait_sums *sums, const struct lock *locks, size_t count,
+			struct sonde_report *report)
 {
 	size_t limit = sums->options.limit ? sums->options.limit : DEFAULT_ROWS;
 	struct sonde_wait_sum all = {0};
 	struct sonde_section *section =
 	    sonde_report_table(report, "locks-sampled", "Lock contention, sampled", lock_columns, LOCK_COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for locks");
 	for (size_t i = 0; i < count; i++)
 		sonde_wait_sum_add(&all, &locks[i].sum);
-	for (size_t i = 0; !rc && i < count && i < limit; i++)
-		rc = lock_add(sums, &locks[i], &all, report, section);
-	if (rc)
-		return rc;
+	for (size_t i = 0; i < count && i < limit; i++)
+		lock_add(sums, &locks[i], &all, report, section);
 	section->table.omitted = count > limit ? count - limit : 0;
-	rc = note_basis(&all, report, section);
-	return rc ? rc
-		  : sonde_report_note(
-			report, section, 0,
-			"lock owners are unknown from outside, and a condition variable looks like a lock");
+	note_basis(&all, report, section);
+	sonde_report_note(report, section, 0,
+			  "lock owners are unknown from outside, and a condition variable looks like a lock");
 }
 
 int sonde_waits_sampled_locks(const struct sonde_wait_sums *sums, struct sonde_report *report)
@@ -240,7 +223,8 @@ int sonde_waits_sampled_locks(const struct sonde_wait_sums *sums, struct sonde_r
 	if (!locks)
 		return sonde_error(ENOMEM, "out of memory for locks");
 	size_t count = locks_of(locks, sums);
-	int rc = count ? locks_table(sums, locks, count, report) : 0;
+	if (count)
+		locks_table(sums, locks, count, report);
 	free(locks);
-	return rc < 0 ? rc : count > 0;
+	return count > 0;
 }

@@ -6,7 +6,7 @@
 
 /* Waits of the groups (bits 1 << enum sonde_wait_group) by function and kind; no section if there are none. */
 int sonde_waits_sampled_places(const struct sonde_wait_sums *sums, uint32_t groups, struct sonde_report *report);
-int sonde_waits_sampled_kinds(const struct sonde_wait_sums *sums, struct sonde_report *report);
+void sonde_waits_sampled_kinds(const struct sonde_wait_sums *sums, struct sonde_report *report);
 /* Waits for locks, grouped by lock. Returns 1, or 0 if there are none: then there is no section. */
 int sonde_waits_sampled_locks(const struct sonde_wait_sums *sums, struct sonde_report *report);
 

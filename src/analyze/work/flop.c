@@ -17,12 +17,9 @@
 
 enum { SHORT_NS = 10000 };
 
-static int flop_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int flop_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct sonde_flop *flop = calloc(1, sizeof *flop);
-	if (!flop)
-		return sonde_error(ENOMEM, "out of memory for FLOP");
-	*state = flop;
+	struct sonde_flop *flop = state;
 	flop->session = session;
 	flop->options = *options;
 	flop->sites = sonde_session_site_count(session) + 1;
@@ -34,8 +31,6 @@ static int flop_begin(void **state, struct sonde_session *session, const struct 
 static void flop_end(void *state)
 {
 	struct sonde_flop *flop = state;
-	if (!flop)
-		return;
 	sonde_works_fini(&flop->works);
 	sonde_flop_reports_fini(&flop->reports);
 	free(flop->samples);
@@ -43,7 +38,6 @@ static void flop_end(void *state)
 	free(flop->zones);
 	free(flop->charged);
 	free(flop->spans);
-	free(flop);
 }
 
 /* True if there are reports, or calls of which none could be counted. */
@@ -268,6 +262,7 @@ const struct sonde_pass sonde_pass_flop = {
     .title = "FLOP, FLOP/s, bytes and intensity of library calls and zones",
     .types = 1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,
+    .state_b = sizeof(struct sonde_flop),
     .begin = flop_begin,
     .wants = flop_wants,
     .feed = flop_feed,

@@ -2,8 +2,6 @@
  * total. */
 #include "analyze/work/flop_counted.h"
 
-#include <string.h>
-
 #include "analyze/resource/series.h"
 #include "analyze/statistics/stats.h"
 
@@ -29,18 +27,20 @@ int sonde_flop_counted_read(struct sonde_flop_counted *out, struct sonde_session
 	return 0;
 }
 
-int sonde_flop_counted_note(const struct sonde_flop_counted *counted, double known, struct sonde_report *report,
-			    struct sonde_section *section)
+void sonde_flop_counted_note(const struct sonde_flop_counted *counted, double known, struct sonde_report *report,
+			     struct sonde_section *section)
 {
-	if (!counted->is_known)
-		return counted->why ? sonde_report_note(report, section, 1, "FLOP by hardware counters: unknown: %s",
-							counted->why)
-				    : 0;
+	if (!counted->is_known) {
+		if (counted->why)
+			sonde_report_note(report, section, 1, "FLOP by hardware counters: unknown: %s", counted->why);
+		return;
+	}
 	if (known <= 0 || known > counted->flop)
-		return sonde_report_note(report, section, 0,
-					 "FLOP by hardware counters: %.4g in the whole run (user code)", counted->flop);
-	return sonde_report_note(
-	    report, section, 0,
-	    "FLOP by hardware counters: %.4g in the whole run (user code), %.1f %% of them counted above",
-	    counted->flop, 100 * sonde_stats_share(known, counted->flop));
+		sonde_report_note(report, section, 0, "FLOP by hardware counters: %.4g in the whole run (user code)",
+				  counted->flop);
+	else
+		sonde_report_note(
+		    report, section, 0,
+		    "FLOP by hardware counters: %.4g in the whole run (user code), %.1f %% of them counted above",
+		    counted->flop, 100 * sonde_stats_share(known, counted->flop));
 }

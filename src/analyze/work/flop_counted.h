@@ -16,7 +16,7 @@ int sonde_flop_counted_read(struct sonde_flop_counted *out, struct sonde_session
 
 /* Adds a note to a section about work: the counted FLOP and how much of it the reported work, `known`, explains; or why
  * nothing was counted. No note if counting was not requested. `section` may be NULL: a note of the report. */
-int sonde_flop_counted_note(const struct sonde_flop_counted *counted, double known, struct sonde_report *report,
-			    struct sonde_section *section);
+void sonde_flop_counted_note(const struct sonde_flop_counted *counted, double known, struct sonde_report *report,
+			     struct sonde_section *section);
 
 #endif

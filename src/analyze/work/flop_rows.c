@@ -58,7 +58,7 @@ static const char *size_text(struct sonde_report *report, const int64_t *size)
 {
 	static const char titles[SONDE_FLOP_SIZES] = {'m', 'n', 'k'};
 	const char *text = "";
-	for (int i = 0; text && i < SONDE_FLOP_SIZES; i++)
+	for (int i = 0; i < SONDE_FLOP_SIZES; i++)
 		if (size[i] >= 0)
 			text = sonde_report_text(report, "%s%s%c=%lld", text, *text ? " " : "", titles[i],
 						 (long long)size[i]);
@@ -100,8 +100,6 @@ static int row_add(const struct sonde_flop *flop, uint32_t id, struct sonde_repo
 	const struct sonde_site *site = id ? sonde_session_site(flop->session, id) : NULL;
 	struct sonde_cell *row = sonde_report_row(report, section);
 	int by_library = sonde_flop_is_library_id(flop, id);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row_fill(row, zone, by_library);
 	row[NAME] = sonde_cell_text(site ? site->name : "(unknown)");
 	if (!zone->reports)
@@ -113,30 +111,24 @@ static int row_add(const struct sonde_flop *flop, uint32_t id, struct sonde_repo
 
 /* Adds the sum of all zones of a kind. The time of nested zones would count twice, so times are added only for library
  * calls, which never nest. */
-static int sum_add(const struct sonde_flop_zone *sum, struct sonde_report *report, struct sonde_section *section)
+static void sum_add(const struct sonde_flop_zone *sum, struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row_fill(row, sum, 1);
 	row[NAME] = sonde_cell_text("(all library calls)");
-	return 0;
 }
 
 /* Adds what hardware counters counted for the whole run, whatever part is selected. */
-static int run_add(const struct sonde_flop *flop, struct sonde_report *report, struct sonde_section *section)
+static void run_add(const struct sonde_flop *flop, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_run *run = sonde_session_run(flop->session);
 	uint64_t wall_ns = run->end_ns > run->start_ns ? run->end_ns - run->start_ns : 0;
 	struct sonde_flop_zone all = {.flop = flop->counted.flop, .total_ns = wall_ns};
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row_fill(row, &all, 0);
 	row[NAME] = sonde_cell_text("(whole run)");
 	row[KIND] = sonde_cell_text("processor");
 	row[CALLS] = sonde_cell_absent("no calls");
-	return 0;
 }
 
 static struct sonde_flop_zone sum_of(const struct sonde_flop *flop, int by_library)
@@ -156,76 +148,76 @@ static struct sonde_flop_zone sum_of(const struct sonde_flop *flop, int by_libra
 	return sum;
 }
 
-static int coverage_note(const struct sonde_flop *flop, struct sonde_report *report, struct sonde_section *section)
+static void coverage_note(const struct sonde_flop *flop, struct sonde_report *report, struct sonde_section *section)
 {
 	uint64_t covered_ns = 0;
 	for (size_t i = 0; i < flop->sample_count; i++)
 		covered_ns += flop->samples[i].is_covered ? flop->samples[i].weight_ns : 0;
-	if (!flop->sampled_ns)
-		return sonde_report_note(
+	if (!flop->sampled_ns) {
+		sonde_report_note(
 		    report, section, 1,
 		    "counted zones took %.3f s of their threads; their share of CPU time is unknown without samples",
 		    (double)flop->covered_ns / 1e9);
-	return sonde_report_note(
+		return;
+	}
+	sonde_report_note(
 	    report, section, 0,
 	    "counted zones took %.3f s and %.1f %% of sampled CPU time (%.3f s); uncovered work is unknown, not 0",
 	    (double)flop->covered_ns / 1e9, 100 * sonde_stats_share((double)covered_ns, (double)flop->sampled_ns),
 	    (double)flop->sampled_ns / 1e9);
 }
 
-static int library_notes(const struct sonde_flop_zone *sum, struct sonde_report *report, struct sonde_section *section)
+static void library_notes(const struct sonde_flop_zone *sum, struct sonde_report *report, struct sonde_section *section)
 {
 	uint64_t uncounted = sum->calls > sum->reports ? sum->calls - sum->reports : 0;
-	int rc = sonde_report_note(
+	sonde_report_note(
 	    report, section, 0,
 	    "library calls: FLOP follow from the sizes; bytes are modelled, each operand once (docs/WORK.md)");
-	if (rc == 0 && sum->short_calls)
-		rc = sonde_report_note(
+	if (sum->short_calls)
+		sonde_report_note(
 		    report, section, 0,
 		    "%llu call%s took less than 10 µs, of which recording is about 0.5 µs: rates are lower bounds",
 		    (unsigned long long)sum->short_calls, sonde_plural(sum->short_calls));
-	if (rc == 0 && uncounted)
-		rc = sonde_report_note(
-		    report, section, 1,
-		    "%llu library call%s failed or had nothing to compute: no FLOP are counted for %s",
-		    (unsigned long long)uncounted, sonde_plural(uncounted), uncounted == 1 ? "it" : "them");
-	return rc;
+	if (uncounted)
+		sonde_report_note(report, section, 1,
+				  "%llu library call%s failed or had nothing to compute: no FLOP are counted for %s",
+				  (unsigned long long)uncounted, sonde_plural(uncounted),
+				  uncounted == 1 ? "it" : "them");
 }
 
-static int notes_add(const struct sonde_flop *flop, const struct sonde_flop_zone *by_library,
-		     const struct sonde_flop_zone *by_program, struct sonde_report *report,
-		     struct sonde_section *section)
+static void notes_add(const struct sonde_flop *flop, const struct sonde_flop_zone *by_library,
+		      const struct sonde_flop_zone *by_program, struct sonde_report *report,
+		      struct sonde_section *section)
 {
 	double most = by_library->flop > by_program->flop ? by_library->flop : by_program->flop;
-	int rc = flop->has_any ? coverage_note(flop, report, section)
-			       : sonde_report_note(report, section, 0,
-						   "no zone or library call has FLOP or bytes: use record --blas, or "
-						   "SONDE_ZONE_WORK() (sonde/sonde.h)");
-	rc = rc ? rc
-		: sonde_flop_counted_note(&flop->counted,
-					  flop->options.selection.from_ns || flop->options.selection.to_ns ? 0 : most,
-					  report, section);
-	if (rc == 0 && by_library->calls)
-		rc = library_notes(by_library, report, section);
-	if (rc == 0 && by_program->reports)
-		rc = sonde_report_note(
+	if (flop->has_any)
+		coverage_note(flop, report, section);
+	else
+		sonde_report_note(report, section, 0,
+				  "no zone or library call has FLOP or bytes: use record --blas, or "
+				  "SONDE_ZONE_WORK() (sonde/sonde.h)");
+	sonde_flop_counted_note(&flop->counted,
+				flop->options.selection.from_ns || flop->options.selection.to_ns ? 0 : most, report,
+				section);
+	if (by_library->calls)
+		library_notes(by_library, report, section);
+	if (by_program->reports)
+		sonde_report_note(
 		    report, section, 0, "counted by program: FLOP and bytes as reported with SONDE_ZONE_WORK%s%s",
 		    by_program->bytes > 0 && by_library->bytes > 0 ? "; only library calls' bytes are modelled" : "",
 		    by_library->calls ? "; library calls inside may be the same work, so they are not added" : "");
-	if (rc == 0 && flop->outside)
-		rc = sonde_report_note(report, section, 1, "%llu report%s of work came from outside every zone",
-				       (unsigned long long)flop->outside, sonde_plural(flop->outside));
-	rc = rc ? rc : sonde_works_note(&flop->works, report, section);
-	if (rc == 0 && flop->beyond) {
-		rc = sonde_report_note(report, section, 1,
-				       "%llu samples beyond the first %d count as not covered: " SONDE_CHOOSE_TIME,
-				       (unsigned long long)flop->beyond, SONDE_FLOP_SAMPLES_MAX);
-		if (!rc)
-			sonde_report_advise(report, section, SONDE_ACTION_TIME, SONDE_CHOOSE_TIME);
+	if (flop->outside)
+		sonde_report_note(report, section, 1, "%llu report%s of work came from outside every zone",
+				  (unsigned long long)flop->outside, sonde_plural(flop->outside));
+	sonde_works_note(&flop->works, report, section);
+	if (flop->beyond) {
+		sonde_report_note(report, section, 1,
+				  "%llu samples beyond the first %d count as not covered: " SONDE_CHOOSE_TIME,
+				  (unsigned long long)flop->beyond, SONDE_FLOP_SAMPLES_MAX);
+		sonde_report_advise(report, section, SONDE_ACTION_TIME, SONDE_CHOOSE_TIME);
 	}
-	if (rc == 0 && flop->unread)
-		rc = sonde_report_note(report, section, 1, "some zones could not be read: sums are lower bounds");
-	return rc;
+	if (flop->unread)
+		sonde_report_note(report, section, 1, "some zones could not be read: sums are lower bounds");
 }
 
 static int compare_rows(const void *left, const void *right, void *state)
@@ -246,10 +238,7 @@ static const struct sonde_column *columns_of(struct sonde_report *report, const 
 	static const int by_bytes[] = {BYTES, BYTES_RATE, INTENSITY};
 	if (!(by_program->bytes > 0))
 		return columns;
-	struct sonde_column *out = sonde_arena_alloc(&report->arena, sizeof columns);
-	if (!out)
-		return NULL;
-	memcpy(out, columns, sizeof columns);
+	struct sonde_column *out = sonde_report_columns(report, columns, COLUMNS);
 	for (size_t i = 0; i < sizeof by_bytes / sizeof *by_bytes; i++)
 		out[by_bytes[i]].basis = by_library->bytes > 0 ? SONDE_BASIS_MODELLED : SONDE_BASIS_MEASURED;
 	return out;
@@ -261,23 +250,23 @@ int sonde_flop_section_add(const struct sonde_flop *flop, struct sonde_report *r
 	struct sonde_flop_zone by_library = sum_of(flop, 1), by_program = sum_of(flop, 0);
 	uint32_t *ids = malloc(flop->sites * sizeof *ids);
 	const struct sonde_column *shown = columns_of(report, &by_library, &by_program);
-	struct sonde_section *section =
-	    ids && shown ? sonde_report_table(report, SONDE_FLOP_ID, SONDE_FLOP_TITLE, shown, COLUMNS) : NULL;
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for FLOP");
+	struct sonde_section *section = sonde_report_table(report, SONDE_FLOP_ID, SONDE_FLOP_TITLE, shown, COLUMNS);
+	int rc = ids ? 0 : sonde_error(ENOMEM, "out of memory for FLOP");
 	for (uint32_t id = 0; ids && id < flop->sites; id++)
 		if (flop->zones[id].calls || flop->zones[id].reports)
 			ids[count++] = id;
 	if (ids)
 		qsort_r(ids, count, sizeof *ids, compare_rows, flop->zones);
 	if (rc == 0 && flop->counted.is_known)
-		rc = run_add(flop, report, section);
+		run_add(flop, report, section);
 	if (rc == 0 && by_library.calls)
-		rc = sum_add(&by_library, report, section);
+		sum_add(&by_library, report, section);
 	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
 		rc = row_add(flop, ids[i], report, section);
 	free(ids);
 	if (rc < 0)
 		return rc;
 	section->table.omitted = count > limit ? count - limit : 0;
-	return notes_add(flop, &by_library, &by_program, report, section);
+	notes_add(flop, &by_library, &by_program, report, section);
+	return 0;
 }

@@ -82,17 +82,12 @@ struct roofline {
 static void roofline_end(void *state)
 {
 	struct roofline *roofline = state;
-	if (roofline)
-		sonde_roofline_calls_fini(&roofline->calls);
-	free(roofline);
+	sonde_roofline_calls_fini(&roofline->calls);
 }
 
-static int roofline_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int roofline_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct roofline *roofline = calloc(1, sizeof *roofline);
-	if (!roofline)
-		return sonde_error(ENOMEM, "out of memory for a roofline");
-	*state = roofline;
+	struct roofline *roofline = state;
 	roofline->window = sonde_window_of(session, options);
 	int rc = sonde_flop_counted_read(&roofline->counted, session);
 	return rc ? rc : sonde_roofline_calls_init(&roofline->calls, session, options);
@@ -177,8 +172,6 @@ static int row_add(struct roofline *roofline, const struct sonde_roofline_work *
 	static const char no_roof[] = "no measured ceiling";
 	struct sonde_cell *row = sonde_report_row(roofline->report, roofline->section);
 	const char *why = work->flop > 0 ? no_bytes : no_flop;
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[ZONE] = sonde_cell_text(site_name(roofline, work));
 	row[GFLOPS] = known(place->flops, 1e9, no_flop);
 	row[INTENSITY] = known(place->intensity, 1, why);
@@ -216,11 +209,12 @@ static int is_low(const struct roofline *roofline, const struct sonde_roofline_w
 static int low_note(const struct roofline *roofline, const struct sonde_roofline_work *work,
 		    const struct sonde_roofline_place *place)
 {
-	return sonde_report_note(
+	sonde_report_note(
 	    roofline->report, roofline->section, 1,
 	    "LowThroughput: %s does %.3g GFLOP/s, %.2g %% of its roof, for %.1f %% of the run: latency bound",
 	    site_name(roofline, work), place->flops / 1e9, place->share * 100,
 	    sonde_stats_share((double)work->wall_ns / 1e9, sonde_window_s(&roofline->window)) * 100);
+	return 0;
 }
 
 struct reported {
@@ -232,42 +226,35 @@ static int notes_add(struct roofline *roofline, const struct reported *reported)
 	struct sonde_report *report = roofline->report;
 	struct sonde_section *section = roofline->section;
 	double covered = sonde_stats_share((double)roofline->calls.covered_ns / 1e9, sonde_window_s(&roofline->window));
-	int rc = sonde_report_note(report, section, 0,
-				   "work was reported during %.1f %% of %.3f s of %s; the rest is unknown",
-				   covered * 100, sonde_window_s(&roofline->window), roofline->window.what);
-	rc = rc ? rc
-		: sonde_report_note(
-		      report, section, 0,
-		      "rates: work ÷ time with a thread in such a call; roof: measured, for as many threads%s",
-		      roofline->from_cache ? " on this machine, not by the recording" : "");
-	rc = rc ? rc
-		: sonde_report_note(
-		      report, section, 0,
-		      "bound: the ceiling above; a small share of that ceiling suggests latency, dependencies or "
-		      "waiting");
-	if (!rc && reported->models)
-		rc = sonde_report_note(
+	sonde_report_note(report, section, 0, "work was reported during %.1f %% of %.3f s of %s; the rest is unknown",
+			  covered * 100, sonde_window_s(&roofline->window), roofline->window.what);
+	sonde_report_note(report, section, 0,
+			  "rates: work ÷ time with a thread in such a call; roof: measured, for as many threads%s",
+			  roofline->from_cache ? " on this machine, not by the recording" : "");
+	sonde_report_note(report, section, 0,
+			  "bound: the ceiling above; a small share of that ceiling suggests latency, dependencies or "
+			  "waiting");
+	if (reported->models)
+		sonde_report_note(
 		    report, section, 0,
 		    "the bytes of %llu zone%s are modelled: intensity and roof are upper bounds, shares lower bounds",
 		    (unsigned long long)reported->models, sonde_plural(reported->models));
-	if (!rc && reported->half)
-		rc = sonde_report_note(report, section, 0,
-				       "%llu zone%s without FLOP or bytes: no intensity, not in the picture",
-				       (unsigned long long)reported->half, sonde_plural(reported->half));
-	if (!rc && reported->above)
-		rc = sonde_report_note(
-		    report, section, 1, "%llu zone%s above every ceiling: the reported work or the ceilings are wrong",
-		    (unsigned long long)reported->above, sonde_word(reported->above, " lies", "s lie"));
-	rc = rc ? rc : sonde_works_note(&roofline->calls.works, report, section);
-	if (!rc && reported->silent)
-		rc = sonde_report_note(report, section, 1,
-				       "%llu call%s of these zones reported nothing and are left out",
-				       (unsigned long long)reported->silent, sonde_plural(reported->silent));
-	if (!rc && roofline->calls.outside)
-		rc = sonde_report_note(report, section, 1, "%llu report%s of work came from outside every zone",
-				       (unsigned long long)roofline->calls.outside,
-				       sonde_plural(roofline->calls.outside));
-	return rc;
+	if (reported->half)
+		sonde_report_note(report, section, 0,
+				  "%llu zone%s without FLOP or bytes: no intensity, not in the picture",
+				  (unsigned long long)reported->half, sonde_plural(reported->half));
+	if (reported->above)
+		sonde_report_note(report, section, 1,
+				  "%llu zone%s above every ceiling: the reported work or the ceilings are wrong",
+				  (unsigned long long)reported->above, sonde_word(reported->above, " lies", "s lie"));
+	sonde_works_note(&roofline->calls.works, report, section);
+	if (reported->silent)
+		sonde_report_note(report, section, 1, "%llu call%s of these zones reported nothing and are left out",
+				  (unsigned long long)reported->silent, sonde_plural(reported->silent));
+	if (roofline->calls.outside)
+		sonde_report_note(report, section, 1, "%llu report%s of work came from outside every zone",
+				  (unsigned long long)roofline->calls.outside, sonde_plural(roofline->calls.outside));
+	return 0;
 }
 
 static void tell(struct reported *reported, const struct sonde_roofline_work *work,
@@ -320,16 +307,18 @@ static int roofline_finish(void *state, struct sonde_report *report)
 	roofline->report = report;
 	if (!rc && calls->work_count) {
 		roofline->section = sonde_report_table(report, "roofline", TITLE, columns, COLUMNS);
-		rc = roofline->section ? rows_add(roofline, &reported)
-				       : sonde_error(ENOMEM, "out of memory for a roofline");
+		rc = rows_add(roofline, &reported);
 		rc = rc ? rc : notes_add(roofline, &reported);
 	}
 	if (!rc && !has_roof && roofline->section)
-		rc = sonde_report_note(report, roofline->section, 1, "no roof: %s", why ? why : "out of memory");
+		sonde_report_note(report, roofline->section, 1, "no roof: %s", why);
 	/* Hardware counters know neither zones nor bytes, so they yield no point. */
-	rc = rc ? rc : sonde_flop_counted_note(&roofline->counted, 0, report, roofline->section);
+	if (!rc)
+		sonde_flop_counted_note(&roofline->counted, 0, report, roofline->section);
 	rc = !rc && has_roof ? sonde_roofline_ceilings(&roofline->roof, report) : rc;
-	return rc ? rc : sonde_device_roofs_add(calls->session, report);
+	if (!rc)
+		sonde_device_roofs_add(calls->session, report);
+	return rc;
 }
 
 /* Devices whose ceilings are known have a table of their own. */
@@ -348,6 +337,7 @@ const struct sonde_pass sonde_pass_roofline = {
     .has = has_work_or_roofs,
     .title = "zones under the machine's measured ceilings",
     .types = 1u << SONDE_CHUNK_ZONES,
+    .state_b = sizeof(struct roofline),
     .begin = roofline_begin,
     .wants = roofline_wants,
     .feed = roofline_feed,

@@ -4,7 +4,6 @@
 
 #include "analyze/work/roofline.h"
 #include "report/report.h"
-#include "util/error.h"
 
 #define TITLE "Measured ceilings"
 
@@ -34,14 +33,6 @@ static void rate_cells(const struct sonde_roof_figure *figure, const char *why, 
 	*spread = sonde_cell_real(sonde_roof_spread(figure), 0);
 }
 
-static struct sonde_cell *row_add(struct sonde_report *report, struct sonde_section *section)
-{
-	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		sonde_error(ENOMEM, "out of memory for a row");
-	return row;
-}
-
 static const char *precision_title(int precision)
 {
 	return precision == SONDE_ROOF_FP64 ? "FP64" : "FP32";
@@ -59,7 +50,7 @@ static int flops_row(const struct sonde_roof *roof, int set, int precision, stru
 	struct sonde_cell *row;
 	if (!figures[SONDE_ROOF_ONE].runs && !figures[SONDE_ROOF_ALL].runs)
 		return 0; /* the CPU does not support it */
-	if (!(row = row_add(report, section)))
+	if (!(row = sonde_report_row(report, section)))
 		return -ENOMEM;
 	row[NAME] = sonde_cell_text(sonde_roof_set_title((enum sonde_roof_set)set));
 	row[WHAT] = sonde_cell_text(precision_title(precision));
@@ -78,19 +69,15 @@ static struct sonde_cell set_cell(uint64_t set_b, const char *why)
 	return set_b ? sonde_cell_int(set_b) : sonde_cell_absent(why);
 }
 
-static int bytes_row(const struct sonde_roof *roof, int level, int access, struct sonde_report *report,
-		     struct sonde_section *section)
+static void bytes_row(const struct sonde_roof *roof, int level, int access, struct sonde_report *report,
+		      struct sonde_section *section)
 {
 	const struct sonde_roof_figure *figures = roof->bytes[level][access];
 	const char *why[SONDE_ROOF_THREADS];
-	struct sonde_cell *row = row_add(report, section);
-	if (!row)
-		return -ENOMEM;
+	struct sonde_cell *row = sonde_report_row(report, section);
 	for (int of = 0; of < SONDE_ROOF_THREADS; of++) {
 		why[of] =
 		    *roof->why[level][of] ? sonde_report_text(report, "%s", roof->why[level][of]) : "not measured";
-		if (!why[of])
-			return sonde_error(ENOMEM, "out of memory for a row");
 	}
 	row[NAME] = sonde_cell_text(sonde_roof_level_name((enum sonde_roof_level)level));
 	row[WHAT] = sonde_cell_text(sonde_roof_access_name((enum sonde_roof_access)access));
@@ -102,61 +89,57 @@ static int bytes_row(const struct sonde_roof *roof, int level, int access, struc
 	row[MAKER] = sonde_cell_absent("the datasheet covers DRAM");
 	if (level == SONDE_ROOF_DRAM && access == SONDE_ROOF_READ)
 		row[MAKER] = maker_cell(roof->datasheet_bytes);
-	return 0;
 }
 
 /* The same doubts make findings withhold what depends on these ceilings. */
-static int doubts_add(const struct sonde_roof *roof, struct sonde_report *report, struct sonde_section *section)
+static void doubts_add(const struct sonde_roof *roof, struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_roof_doubt doubt;
-	int rc = 0;
 	if (!sonde_roof_is_doubtful(roof, &doubt))
-		return 0;
+		return;
 	if (doubt.spread > 0)
-		rc = sonde_report_note(
+		sonde_report_note(
 		    report, section, 1,
 		    "runs differed by up to %.0f %%: ceilings may be too low; measure again on an idle machine",
 		    doubt.spread * 100);
-	if (!rc && doubt.is_all_low)
-		rc = sonde_report_note(report, section, 1,
-				       "all CPUs together did less than one alone: measure again on an idle machine");
-	if (!rc && doubt.stolen > 0)
-		rc = sonde_report_note(
+	if (doubt.is_all_low)
+		sonde_report_note(report, section, 1,
+				  "all CPUs together did less than one alone: measure again on an idle machine");
+	if (doubt.stolen > 0)
+		sonde_report_note(
 		    report, section, 1,
 		    "the hypervisor stole %.1f %% of the CPU time: ceilings may be too low; measure again",
 		    doubt.stolen * 100);
-	return rc;
 }
 
-static int notes_add(const struct sonde_roof *roof, struct sonde_report *report, struct sonde_section *section)
+static void notes_add(const struct sonde_roof *roof, struct sonde_report *report, struct sonde_section *section)
 {
 	time_t measured = (time_t)roof->measured_s;
 	struct tm day;
 	char date[32] = "";
 	if (gmtime_r(&measured, &day))
 		strftime(date, sizeof date, "%Y-%m-%d", &day);
-	int rc = sonde_report_note(report, section, 0, "%s, %llu CPU%s online, of which %llu were used; measured on %s",
-				   *roof->cpu ? roof->cpu : "processor without a name", (unsigned long long)roof->cpus,
-				   roof->cpus == 1 ? "" : "s", (unsigned long long)roof->threads, date);
-	rc = rc ? rc
-		: sonde_report_note(report, section, 0,
-				    "the best of several runs; spread: how far the median run was below it");
-	rc = rc ? rc
-		: sonde_report_note(report, section, 0,
-				    "bytes named by loads and stores: copy 2, triad 3 per byte of an array; "
-				    "write-allocate is not counted");
-	return rc ? rc : doubts_add(roof, report, section);
+	sonde_report_note(report, section, 0, "%s, %llu CPU%s online, of which %llu were used; measured on %s",
+			  *roof->cpu ? roof->cpu : "processor without a name", (unsigned long long)roof->cpus,
+			  roof->cpus == 1 ? "" : "s", (unsigned long long)roof->threads, date);
+	sonde_report_note(report, section, 0, "the best of several runs; spread: how far the median run was below it");
+	sonde_report_note(report, section, 0,
+			  "bytes named by loads and stores: copy 2, triad 3 per byte of an array; "
+			  "write-allocate is not counted");
+	doubts_add(roof, report, section);
 }
 
 int sonde_roofline_ceilings(const struct sonde_roof *roof, struct sonde_report *report)
 {
 	struct sonde_section *section = sonde_report_table(report, "roofs", TITLE, columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for ceilings");
+	int rc = 0;
 	for (int precision = 0; precision < SONDE_ROOF_PRECISIONS; precision++)
 		for (int set = 0; set < SONDE_ROOF_SETS && !rc; set++)
 			rc = flops_row(roof, set, precision, report, section);
 	for (int level = 0; level < SONDE_ROOF_LEVELS; level++)
 		for (int access = 0; access < SONDE_ROOF_ACCESSES && !rc; access++)
-			rc = bytes_row(roof, level, access, report, section);
-	return rc ? rc : notes_add(roof, report, section);
+			bytes_row(roof, level, access, report, section);
+	if (!rc)
+		notes_add(roof, report, section);
+	return rc;
 }

@@ -122,11 +122,11 @@ void sonde_works_merge(struct sonde_works *works, const struct sonde_works *othe
 	}
 }
 
-int sonde_works_note(const struct sonde_works *works, struct sonde_report *report, struct sonde_section *section)
+void sonde_works_note(const struct sonde_works *works, struct sonde_report *report, struct sonde_section *section)
 {
 	if (!works->beyond)
-		return 0;
-	return sonde_report_note(
+		return;
+	sonde_report_note(
 	    report, section, 1,
 	    "%llu reports of work beyond the first %zu of the file are in no zone: work and rates are lower bounds",
 	    (unsigned long long)works->beyond, works->count);

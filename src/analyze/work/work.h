@@ -41,6 +41,6 @@ void sonde_works_charge(struct sonde_works *works, const struct sonde_batch *bat
 void sonde_works_merge(struct sonde_works *works, const struct sonde_works *other);
 
 /* Notes reports that were left out; 0 or -ENOMEM. */
-int sonde_works_note(const struct sonde_works *works, struct sonde_report *report, struct sonde_section *section);
+void sonde_works_note(const struct sonde_works *works, struct sonde_report *report, struct sonde_section *section);
 
 #endif

@@ -45,7 +45,7 @@ struct last {
 };
 
 struct counters {
-	struct sonde_annotations *gauges;
+	struct sonde_annotations gauges;
 	struct last **last; /* by site, then thread; NULL = not a counter */
 	size_t sites, threads;
 	struct sonde_window window;
@@ -54,31 +54,23 @@ struct counters {
 static void counters_end(void *state)
 {
 	struct counters *counters = state;
-	if (!counters)
-		return;
 	for (size_t i = 0; counters->last && i < counters->sites; i++)
 		free(counters->last[i]);
 	free(counters->last);
-	sonde_marks_end(counters->gauges);
-	free(counters);
+	sonde_marks_end(&counters->gauges);
 }
 
-static int counters_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int counters_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct counters *counters = calloc(1, sizeof *counters);
-	void *gauges = NULL;
-	if (!counters)
-		return sonde_error(ENOMEM, "out of memory for counters");
-	*state = counters;
+	struct counters *counters = state;
 	counters->window = sonde_window_of(session, options);
 	counters->sites = sonde_session_site_count(session) + 1;
 	counters->threads = sonde_session_thread_count(session) + 1;
 	counters->last = calloc(counters->sites, sizeof *counters->last);
 	if (!counters->last)
 		return sonde_error(ENOMEM, "out of memory for counters");
-	int rc = sonde_marks_new(&gauges, session, options, 1u << SONDE_EVENT_GAUGE);
-	counters->gauges = gauges;
-	return rc;
+	sonde_marks_init(&counters->gauges, session, options, 1u << SONDE_EVENT_GAUGE);
+	return 0;
 }
 
 static struct last *last_of(struct counters *counters, uint32_t site, uint32_t thread)
@@ -105,7 +97,7 @@ static void keep_earlier(struct total *total, uint64_t time_ns, double value)
 static int counters_feed(void *state, const struct sonde_batch *batch)
 {
 	struct counters *counters = state;
-	const struct sonde_pass_options *options = &counters->gauges->options;
+	const struct sonde_pass_options *options = &counters->gauges.options;
 	for (size_t i = 0; batch->type == SONDE_CHUNK_EVENTS && i < batch->count; i++) {
 		struct sonde_mark mark;
 		uint16_t type = batch->events[i]->type;
@@ -125,7 +117,7 @@ static int counters_feed(void *state, const struct sonde_batch *batch)
 		keep_later(&last->last, mark.time_ns, mark.value);
 		keep_earlier(&last->first, mark.time_ns, mark.value);
 	}
-	return sonde_marks_feed(counters->gauges, batch);
+	return sonde_marks_feed(&counters->gauges, batch);
 }
 
 static int counters_merge(void *state, void *other_state)
@@ -144,16 +136,14 @@ static int counters_merge(void *state, void *other_state)
 				keep_earlier(&last->first, more->first.time_ns, more->first.value);
 		}
 	}
-	return sonde_marks_merge(counters->gauges, other->gauges);
+	return sonde_marks_merge(&counters->gauges, &other->gauges);
 }
 
 static struct sonde_cell *row_begin(const struct counters *counters, uint32_t id, const char *kind,
 				    struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
-	const struct sonde_site *site = sonde_session_site(counters->gauges->session, id);
-	if (!row)
-		return NULL;
+	const struct sonde_site *site = sonde_session_site(counters->gauges.session, id);
 	row[NAME] = sonde_cell_text(site ? site->name : "(unknown)");
 	row[KIND] = sonde_cell_text(kind);
 	row[UNIT] = sonde_cell_text(site ? site->unit : "");
@@ -162,7 +152,7 @@ static struct sonde_cell *row_begin(const struct counters *counters, uint32_t id
 
 static int is_selected(const struct counters *counters)
 {
-	return counters->gauges->options.selection.from_ns || counters->gauges->options.selection.to_ns;
+	return counters->gauges.options.selection.from_ns || counters->gauges.options.selection.to_ns;
 }
 
 /* What one thread added in the selected time. */
@@ -173,10 +163,10 @@ static double added_of(const struct counters *counters, const struct last *last)
 	return last->last.value - last->before.value;
 }
 
-static int counter_add(const struct counters *counters, uint32_t id, struct sonde_report *report,
-		       struct sonde_section *section)
+static void counter_add(const struct counters *counters, uint32_t id, struct sonde_report *report,
+			struct sonde_section *section)
 {
-	const struct sonde_site *site = sonde_session_site(counters->gauges->session, id);
+	const struct sonde_site *site = sonde_session_site(counters->gauges.session, id);
 	int selected = is_selected(counters);
 	double value = 0, added = 0;
 	uint64_t updates = 0;
@@ -189,24 +179,21 @@ static int counter_add(const struct counters *counters, uint32_t id, struct sond
 		updates += last->updates;
 	}
 	if (!updates)
-		return 0;
+		return;
 	struct sonde_cell *row =
 	    row_begin(counters, id, site && site->kind == SONDE_SITE_COUNT ? "calls" : "counter", report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[VALUE] = sonde_cell_real(selected ? added : value, 0);
 	row[RATE] = sonde_cell_real(sonde_stats_share(added, sonde_window_s(&counters->window)), 0);
 	row[UPDATES] = sonde_cell_int(updates);
-	return 0;
 }
 
 /* Adds one gauge from its values, in time order. */
-static int gauge_add(const struct counters *counters, const struct sonde_mark *marks, size_t count,
-		     struct sonde_report *report, struct sonde_section *section)
+static void gauge_add(const struct counters *counters, const struct sonde_mark *marks, size_t count,
+		      struct sonde_report *report, struct sonde_section *section)
 {
-	const struct sonde_run *run = sonde_session_run(counters->gauges->session);
-	uint64_t to_ns = counters->gauges->options.selection.to_ns ? counters->gauges->options.selection.to_ns
-								   : run->end_ns,
+	const struct sonde_run *run = sonde_session_run(counters->gauges.session);
+	uint64_t to_ns =
+		     counters->gauges.options.selection.to_ns ? counters->gauges.options.selection.to_ns : run->end_ns,
 		 whole_ns = 0;
 	double min = marks[0].value, max = marks[0].value, sum = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -218,56 +205,49 @@ static int gauge_add(const struct counters *counters, const struct sonde_mark *m
 		whole_ns += held_ns;
 	}
 	struct sonde_cell *row = row_begin(counters, marks[0].site, "gauge", report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[VALUE] = sonde_cell_real(marks[count - 1].value, 0);
 	row[MIN] = sonde_cell_real(min, 0);
 	row[MAX] = sonde_cell_real(max, 0);
 	row[MEAN] = whole_ns ? sonde_cell_real(sum / (double)whole_ns, 0) : sonde_cell_absent("no value lasted");
 	row[UPDATES] = sonde_cell_int(count);
-	return 0;
 }
 
-static int gauges_add(struct counters *counters, struct sonde_report *report, struct sonde_section *section)
+static void gauges_add(struct counters *counters, struct sonde_report *report, struct sonde_section *section)
 {
-	const struct sonde_mark *marks = counters->gauges->marks;
-	size_t count = counters->gauges->count;
-	int rc = 0;
-	sonde_marks_sort_by_site(counters->gauges);
-	for (size_t i = 0, end; rc == 0 && i < count; i = end) {
+	const struct sonde_mark *marks = counters->gauges.marks;
+	size_t count = counters->gauges.count;
+	sonde_marks_sort_by_site(&counters->gauges);
+	for (size_t i = 0, end; i < count; i = end) {
 		end = i + 1;
 		while (end < count && marks[end].site == marks[i].site)
 			end++;
-		rc = gauge_add(counters, marks + i, end - i, report, section);
+		gauge_add(counters, marks + i, end - i, report, section);
 	}
-	return rc;
 }
 
 static int counters_finish(void *state, struct sonde_report *report)
 {
 	struct counters *counters = state;
-	size_t count = counters->gauges->count;
+	size_t count = counters->gauges.count;
 	for (size_t i = 0; i < counters->sites; i++)
 		for (size_t thread = 0; counters->last[i] && thread < counters->threads; thread++)
 			count += counters->last[i][thread].updates;
 	if (!count)
 		return sonde_pass_nothing(
-		    &counters->gauges->options, report, "counters", "Counters and gauges",
+		    &counters->gauges.options, report, "counters", "Counters and gauges",
 		    "no counters or gauges: add sonde_counter_add() and sonde_gauge_set() (sonde/sonde.h)");
 	struct sonde_section *section = sonde_report_table(report, "counters", "Counters and gauges", columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for counters");
-	for (uint32_t id = 0; rc == 0 && id < counters->sites; id++)
+	for (uint32_t id = 0; id < counters->sites; id++)
 		if (counters->last[id])
-			rc = counter_add(counters, id, report, section);
-	if (rc == 0)
-		rc = gauges_add(counters, report, section);
-	if (rc == 0 && (is_selected(counters) || counters->window.held))
-		rc = sonde_report_note(report, section, 0, "counters per s: the sum ÷ %.3f s of %s%s",
-				       sonde_window_s(&counters->window), counters->window.what,
-				       is_selected(counters) ? "; their values: the sum within that time" : "");
-	if (rc == 0 && counters->gauges->count)
-		rc = sonde_report_note(report, section, 0, "mean of a gauge: weighted by time");
-	return rc;
+			counter_add(counters, id, report, section);
+	gauges_add(counters, report, section);
+	if ((is_selected(counters) || counters->window.held))
+		sonde_report_note(report, section, 0, "counters per s: the sum ÷ %.3f s of %s%s",
+				  sonde_window_s(&counters->window), counters->window.what,
+				  is_selected(counters) ? "; their values: the sum within that time" : "");
+	if (counters->gauges.count)
+		sonde_report_note(report, section, 0, "mean of a gauge: weighted by time");
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_counters = {
@@ -277,6 +257,7 @@ const struct sonde_pass sonde_pass_counters = {
     .title = "counters, count-only zones and gauges",
     .types = 1u << SONDE_CHUNK_EVENTS,
     .standard = 1,
+    .state_b = sizeof(struct counters),
     .begin = counters_begin,
     .feed = counters_feed,
     .merge = counters_merge,

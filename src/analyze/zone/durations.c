@@ -100,14 +100,13 @@ void sonde_durations_cells(const struct sonde_durations *durations, struct sonde
 	cells[6] = sonde_cell_int(durations->max);
 }
 
-int sonde_durations_note(uint64_t fewest, struct sonde_report *report, struct sonde_section *section)
+void sonde_durations_note(uint64_t fewest, struct sonde_report *report, struct sonde_section *section)
 {
-	int rc = sonde_report_note(report, section, 0,
-				   "std: sample standard deviation; percentiles: nearest rank, within 0.39 %%");
-	if (rc == 0 && fewest < sonde_stats_quantile_needs(0.99))
-		rc = sonde_report_note(report, section, 0,
-				       "too few values for a percentile in some rows: p95 needs %llu and p99 %llu",
-				       (unsigned long long)sonde_stats_quantile_needs(0.95),
-				       (unsigned long long)sonde_stats_quantile_needs(0.99));
-	return rc;
+	sonde_report_note(report, section, 0,
+			  "std: sample standard deviation; percentiles: nearest rank, within 0.39 %%");
+	if (fewest < sonde_stats_quantile_needs(0.99))
+		sonde_report_note(report, section, 0,
+				  "too few values for a percentile in some rows: p95 needs %llu and p99 %llu",
+				  (unsigned long long)sonde_stats_quantile_needs(0.95),
+				  (unsigned long long)sonde_stats_quantile_needs(0.99));
 }

@@ -64,6 +64,6 @@ void sonde_durations_cells(const struct sonde_durations *durations, struct sonde
 	[(first) + 6] = {"max_ns", "max", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0}
 
 /* Notes how percentiles are computed, and if `fewest` values are too few for the 99th. */
-int sonde_durations_note(uint64_t fewest, struct sonde_report *report, struct sonde_section *section);
+void sonde_durations_note(uint64_t fewest, struct sonde_report *report, struct sonde_section *section);
 
 #endif

@@ -52,7 +52,8 @@ struct histogram {
 	const char *name; /* NULL: there are neither zones nor spans */
 	uint8_t *wanted;  /* by site id */
 	size_t sites;
-	struct sonde_annotations *marks; /* of spans; NULL: the name is not a span's */
+	int of_spans; /* the name is a span's */
+	struct sonde_annotations marks;
 	uint64_t unfinished, total_ns;
 	struct sonde_durations durations;
 	uint64_t edge[EDGES]; /* ascending; adjacent edges are equal where there is no whole ns between them */
@@ -107,7 +108,7 @@ static int pick_zone(struct histogram *histogram)
 }
 
 /* All sites of the name: of zones, or if there are none, of spans. */
-static int want_sites(struct histogram *histogram)
+static void want_sites(struct histogram *histogram)
 {
 	static const uint32_t kinds[] = {SONDE_SITE_ZONE, SONDE_SITE_SPAN};
 	size_t count = 0;
@@ -117,41 +118,36 @@ static int want_sites(struct histogram *histogram)
 			histogram->wanted[id] = site->kind == kinds[k] && strcmp(site->name, histogram->name) == 0;
 			count += histogram->wanted[id];
 		}
-		if (k == 1 && count)
-			return sonde_marks_new((void **)&histogram->marks, histogram->session, &histogram->options,
-					       1u << SONDE_EVENT_SPAN_BEGIN | 1u << SONDE_EVENT_SPAN_END);
+		histogram->of_spans = k == 1 && count;
 	}
-	return 0;
 }
 
-static int histogram_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int histogram_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct histogram *histogram = calloc(1, sizeof *histogram);
-	if (!histogram)
-		return sonde_error(ENOMEM, "out of memory for a histogram");
-	*state = histogram;
+	struct histogram *histogram = state;
 	histogram->session = session;
 	histogram->options = *options;
 	histogram->name = options->focus;
 	histogram->sites = sonde_session_site_count(session) + 1;
+	sonde_marks_init(&histogram->marks, session, options,
+			 1u << SONDE_EVENT_SPAN_BEGIN | 1u << SONDE_EVENT_SPAN_END);
 	histogram->wanted = calloc(histogram->sites, 1);
 	for (size_t i = 0; i < EDGES; i++)
 		histogram->edge[i] = edge_at(i);
 	int rc = histogram->wanted ? 0 : sonde_error(ENOMEM, "out of memory for a histogram");
 	if (rc == 0 && !histogram->name)
 		rc = pick_zone(histogram);
-	return rc || !histogram->name ? rc : want_sites(histogram);
+	if (rc == 0 && histogram->name)
+		want_sites(histogram);
+	return rc;
 }
 
 static void histogram_end(void *state)
 {
 	struct histogram *histogram = state;
-	if (!histogram)
-		return;
-	sonde_marks_end(histogram->marks);
+	sonde_marks_end(&histogram->marks);
 	sonde_durations_fini(&histogram->durations);
 	free(histogram->wanted);
-	free(histogram);
 }
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
@@ -159,15 +155,15 @@ static void histogram_end(void *state)
 static uint32_t histogram_wants(const void *state)
 {
 	const struct histogram *histogram = state;
-	return !histogram->name ? 0 : histogram->marks ? 1u << SONDE_CHUNK_EVENTS : 1u << SONDE_CHUNK_ZONES;
+	return !histogram->name ? 0 : histogram->of_spans ? 1u << SONDE_CHUNK_EVENTS : 1u << SONDE_CHUNK_ZONES;
 }
 
 static int histogram_feed(void *state, const struct sonde_batch *batch)
 {
 	struct histogram *histogram = state;
 	int rc = 0;
-	if (histogram->marks)
-		return sonde_marks_feed(histogram->marks, batch);
+	if (histogram->of_spans)
+		return sonde_marks_feed(&histogram->marks, batch);
 	for (size_t i = 0; i < batch->count && rc == 0; i++) {
 		if (batch->zones.site[i] >= histogram->sites || !histogram->wanted[batch->zones.site[i]] ||
 		    !sonde_pass_takes(&histogram->options, batch->zones.start_ns[i], batch->thread))
@@ -190,7 +186,7 @@ static int histogram_merge(void *state, void *other_state)
 	histogram->unfinished += other->unfinished;
 	histogram->total_ns += other->total_ns;
 	sonde_durations_merge(&histogram->durations, &other->durations);
-	return histogram->marks ? sonde_marks_merge(histogram->marks, other->marks) : 0;
+	return histogram->of_spans ? sonde_marks_merge(&histogram->marks, &other->marks) : 0;
 }
 
 static int take_span(void *context, const struct sonde_mark *begin, uint64_t dur_ns)
@@ -217,12 +213,12 @@ static int one_add(const struct histogram *histogram, struct sonde_report *repor
 	row[INSTANCES] = sonde_cell_int(histogram->durations.count);
 	row[ALL_NS] = sonde_cell_int(histogram->total_ns);
 	sonde_durations_cells(&histogram->durations, &row[MEAN]);
-	int rc = sonde_durations_note(histogram->durations.count, report, section);
-	if (rc || !histogram->unfinished)
-		return rc;
-	return sonde_report_note(report, section, 1, "%llu that never ended %s left out",
-				 (unsigned long long)histogram->unfinished,
-				 sonde_word(histogram->unfinished, "is", "are"));
+	sonde_durations_note(histogram->durations.count, report, section);
+	if (!histogram->unfinished)
+		return 0;
+	sonde_report_note(report, section, 1, "%llu that never ended %s left out",
+			  (unsigned long long)histogram->unfinished, sonde_word(histogram->unfinished, "is", "are"));
+	return 0;
 }
 
 /* Merges `step` finest bars, starting at `first`. */
@@ -236,18 +232,16 @@ static struct bar bar_of(const struct histogram *histogram, size_t first, size_t
 	return sum;
 }
 
-static int row_add(const struct histogram *histogram, struct sonde_report *report, struct sonde_section *section,
-		   size_t first, size_t step, uint64_t *below)
+static void row_add(const struct histogram *histogram, struct sonde_report *report, struct sonde_section *section,
+		    size_t first, size_t step, uint64_t *below)
 {
 	struct bar bar = bar_of(histogram, first, step);
 	size_t end = first + step - 1 < EDGES ? first + step - 1 : EDGES - 1;
 	uint64_t from_ns = first ? histogram->edge[first - 1] : 0, to_ns = first ? histogram->edge[end] : 1;
 	double all = (double)histogram->durations.count;
 	if (from_ns == to_ns) /* contains no whole ns */
-		return 0;
+		return;
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	*below += bar.count;
 	row[FROM] = sonde_cell_int(from_ns);
 	row[TO] = sonde_cell_int(to_ns);
@@ -256,7 +250,6 @@ static int row_add(const struct histogram *histogram, struct sonde_report *repor
 	row[BELOW] = sonde_cell_real(sonde_stats_share((double)*below, all), 0);
 	row[TOTAL_NS] = sonde_cell_int(bar.total_ns);
 	row[TOTAL_SHARE] = sonde_cell_real(sonde_stats_share((double)bar.total_ns, (double)histogram->total_ns), 0);
-	return 0;
 }
 
 /* Start of the merged bar that contains a finest bar; bar 0 stays separate. */
@@ -265,34 +258,33 @@ static size_t first_of(size_t at, size_t step)
 	return at ? (at - 1) / step * step + 1 : 0;
 }
 
-static int bars_add(const struct histogram *histogram, struct sonde_report *report)
+static void bars_add(const struct histogram *histogram, struct sonde_report *report)
 {
 	struct sonde_section *section =
 	    sonde_report_table(report, "zone-histogram", "Durations, on a logarithmic scale", columns, COLUMNS);
 	size_t limit = histogram->options.limit ? histogram->options.limit : DEFAULT_ROWS;
 	size_t low = 0, high = BARS, step = 1;
 	uint64_t below = 0;
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for a histogram");
 	while (low < BARS - 1 && !histogram->bars[low].count)
 		low++;
 	while (high > low + 1 && !histogram->bars[high - 1].count)
 		high--;
 	while ((high - low + step - 1) / step + 1 > limit && step < FINEST * 64)
 		step *= 2;
-	for (size_t at = first_of(low, step); at < high && rc == 0; at += at ? step : 1)
-		rc = row_add(histogram, report, section, at, at ? step : 1, &below);
-	if (rc)
-		return rc;
-	return step <= FINEST ? sonde_report_note(report, section, 0, "%zu bar%s per doubling", FINEST / step,
-						  sonde_plural(FINEST / step))
-			      : sonde_report_note(report, section, 0, "%zu doublings per bar", step / FINEST);
+	for (size_t at = first_of(low, step); at < high; at += at ? step : 1)
+		row_add(histogram, report, section, at, at ? step : 1, &below);
+	if (step <= FINEST)
+		sonde_report_note(report, section, 0, "%zu bar%s per doubling", FINEST / step,
+				  sonde_plural(FINEST / step));
+	else
+		sonde_report_note(report, section, 0, "%zu doublings per bar", step / FINEST);
 }
 
 static int histogram_finish(void *state, struct sonde_report *report)
 {
 	struct histogram *histogram = state;
 	uint64_t unmatched;
-	int rc = histogram->marks ? sonde_span_pairs(histogram->marks, take_span, histogram, &unmatched) : 0;
+	int rc = histogram->of_spans ? sonde_span_pairs(&histogram->marks, take_span, histogram, &unmatched) : 0;
 	if (rc)
 		return rc;
 	if (!histogram->name)
@@ -302,12 +294,12 @@ static int histogram_finish(void *state, struct sonde_report *report)
 		const char *why =
 		    sonde_report_text(report, "nothing named %s ended in this %s", histogram->name,
 				      sonde_pass_selects(&histogram->options) ? "selection" : "recording");
-		return why ? sonde_pass_nothing(&histogram->options, report, "zone-histogram", "Histogram of a zone",
-						why)
-			   : sonde_error(ENOMEM, "out of memory for a histogram");
+		return sonde_pass_nothing(&histogram->options, report, "zone-histogram", "Histogram of a zone", why);
 	}
 	rc = one_add(histogram, report);
-	return rc ? rc : bars_add(histogram, report);
+	if (!rc)
+		bars_add(histogram, report);
+	return rc;
 }
 
 const struct sonde_pass sonde_pass_zone_histogram = {
@@ -316,6 +308,7 @@ const struct sonde_pass sonde_pass_zone_histogram = {
     .has = sonde_has_zones_or_spans,
     .title = "durations of one zone or span (--focus NAME)",
     .types = 1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS,
+    .state_b = sizeof(struct histogram),
     .begin = histogram_begin,
     .wants = histogram_wants,
     .feed = histogram_feed,

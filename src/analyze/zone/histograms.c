@@ -29,14 +29,11 @@ struct histograms {
 	struct sonde_pass_options options;
 };
 
-static int histograms_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int histograms_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct histograms *histograms = calloc(1, sizeof *histograms);
-	if (!histograms)
-		return sonde_error(ENOMEM, "out of memory for histograms");
+	struct histograms *histograms = state;
 	histograms->session = session;
 	histograms->options = *options;
-	*state = histograms;
 	return 0;
 }
 
@@ -59,14 +56,12 @@ static void site_merge(const struct sonde_session *session, uint32_t site, struc
 	}
 }
 
-static int row_add(const struct sonde_session *session, const struct sonde_histogram *sum, struct sonde_report *report,
-		   struct sonde_section *section)
+static void row_add(const struct sonde_session *session, const struct sonde_histogram *sum, struct sonde_report *report,
+		    struct sonde_section *section)
 {
 	static const double quantiles[] = {0.50, 0.95, 0.99};
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const struct sonde_site *site = sonde_session_site(session, sum->site);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[NAME] = sonde_cell_text(site ? site->name : "(unknown)");
 	row[COUNT] = sonde_cell_int(sum->count);
 	row[MEAN] = sonde_cell_real((double)sum->sum / (double)sum->count, 0);
@@ -76,7 +71,6 @@ static int row_add(const struct sonde_session *session, const struct sonde_histo
 		    sonde_cell_int(sonde_hist_quantile(sum->hits, sum->count, sum->min, sum->max, quantiles[i]));
 	row[MAX] = sonde_cell_int(sum->max);
 	row[UNIT] = sonde_cell_text(site ? site->unit : "");
-	return 0;
 }
 
 static int is_first_of_site(const struct sonde_session *session, size_t i)
@@ -98,15 +92,16 @@ static int rows_add(const struct sonde_session *session, struct sonde_report *re
 			continue;
 		site_merge(session, sonde_session_histogram(session, i)->site, &sum, hits);
 		fewest = sum.count < fewest ? sum.count : fewest;
-		rc = sum.count ? row_add(session, &sum, report, section) : 0;
+		if (sum.count)
+			row_add(session, &sum, report, section);
 	}
 	free(hits);
 	if (rc == 0)
-		rc = sonde_report_note(report, section, 0,
-				       "count, mean, min and max are exact; percentiles: nearest rank, within 0.39 %%");
+		sonde_report_note(report, section, 0,
+				  "count, mean, min and max are exact; percentiles: nearest rank, within 0.39 %%");
 	if (rc == 0 && fewest < sonde_stats_quantile_needs(0.99))
-		rc = sonde_report_note(report, section, 0, "too few values for p99 in some rows: it needs %llu",
-				       (unsigned long long)sonde_stats_quantile_needs(0.99));
+		sonde_report_note(report, section, 0, "too few values for p99 in some rows: it needs %llu",
+				  (unsigned long long)sonde_stats_quantile_needs(0.99));
 	return rc;
 }
 
@@ -117,8 +112,7 @@ static int histograms_finish(void *state, struct sonde_report *report)
 		return sonde_pass_nothing(&histograms->options, report, "histograms", "Histograms",
 					  "no histograms: add sonde_histogram_record() (sonde/sonde.h)");
 	struct sonde_section *section = sonde_report_table(report, "histograms", "Histograms", columns, COLUMNS);
-	return section ? rows_add(histograms->session, report, section)
-		       : sonde_error(ENOMEM, "out of memory for histograms");
+	return rows_add(histograms->session, report, section);
 }
 
 const struct sonde_pass sonde_pass_histograms = {
@@ -127,7 +121,7 @@ const struct sonde_pass sonde_pass_histograms = {
     .has = sonde_has_histograms,
     .title = "histograms: count, mean, percentiles",
     .standard = 1,
+    .state_b = sizeof(struct histograms),
     .begin = histograms_begin,
     .finish = histograms_finish,
-    .end = free,
 };

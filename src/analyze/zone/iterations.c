@@ -63,9 +63,10 @@ struct sums {
 	double change;
 };
 
-static int iterations_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int iterations_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	return sonde_marks_new(state, session, options, 1u << SONDE_EVENT_ITERATION);
+	sonde_marks_init(state, session, options, 1u << SONDE_EVENT_ITERATION);
+	return 0;
 }
 
 /* Adds the iteration events of one thread and site, in time order. */
@@ -119,23 +120,22 @@ static int thread_check(struct sums *sums, const struct sonde_mark *marks, size_
 }
 
 /* Notes what is not stationary. */
-static int note_unstationary(const char *name, const struct sums *sums, struct sonde_report *report,
-			     struct sonde_section *section)
+static void note_unstationary(const char *name, const struct sums *sums, struct sonde_report *report,
+			      struct sonde_section *section)
 {
-	if (sums->verdict == SONDE_STATIONARITY_DRIFTS)
-		return sonde_report_note(
+	if (sums->verdict == SONDE_STATIONARITY_DRIFTS) {
+		sonde_report_note(
 		    report, section, 0, "%s is not steady: iterations become %.1f %% %s from first to last", name,
 		    100 * fabs(sums->drift / (double)sums->stationary_count), sums->drift > 0 ? "longer" : "shorter");
-	if (sums->verdict == SONDE_STATIONARITY_JUMPS)
-		return sonde_report_note(
-		    report, section, 0,
-		    "%s is not steady: at iteration %zu its time changes by %+.1f %%, too late for a "
-		    "warm-up",
-		    name, sums->changes_at + 1, 100 * sums->change);
-	if (sums->verdict == SONDE_STATIONARITY_YES && sums->warm_up)
-		return sonde_report_note(report, section, 0, "%s is steady after a warm-up of %zu iteration%s", name,
-					 sums->warm_up, sums->warm_up == 1 ? "" : "s");
-	return 0;
+	} else if (sums->verdict == SONDE_STATIONARITY_JUMPS) {
+		sonde_report_note(report, section, 0,
+				  "%s is not steady: at iteration %zu its time changes by %+.1f %%, too late for a "
+				  "warm-up",
+				  name, sums->changes_at + 1, 100 * sums->change);
+	} else if (sums->verdict == SONDE_STATIONARITY_YES && sums->warm_up) {
+		sonde_report_note(report, section, 0, "%s is steady after a warm-up of %zu iteration%s", name,
+				  sums->warm_up, sums->warm_up == 1 ? "" : "s");
+	}
 }
 
 static void stationary_cells(const struct sums *sums, struct sonde_cell *row)
@@ -160,13 +160,11 @@ static void stationary_cells(const struct sums *sums, struct sonde_cell *row)
 	}
 }
 
-static int row_add(const struct sonde_annotations *marks, uint32_t id, const struct sums *sums,
-		   struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct sonde_annotations *marks, uint32_t id, const struct sums *sums,
+		    struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const struct sonde_site *site = sonde_session_site(marks->session, id);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[NAME] = sonde_cell_text(site ? site->name : "(unnamed)");
 	row[COUNT] = sonde_cell_int(sums->marks);
 	row[ITEMS] = sonde_cell_real(sums->items, 0);
@@ -174,7 +172,7 @@ static int row_add(const struct sonde_annotations *marks, uint32_t id, const str
 		row[MEAN] = row[STD] = row[MIN] = row[MAX] = row[RATE] = row[ITEM_RATE] =
 		    sonde_cell_absent("two marks in one thread are needed");
 		stationary_cells(sums, row);
-		return 0;
+		return;
 	}
 	row[MEAN] = sonde_cell_real(sums->intervals.mean, 0);
 	row[STD] = sums->intervals.count > 1 ? sonde_cell_real(sonde_moments_std(&sums->intervals), 0)
@@ -184,7 +182,6 @@ static int row_add(const struct sonde_annotations *marks, uint32_t id, const str
 	row[RATE] = sonde_cell_real(sums->rate_hz, 0);
 	stationary_cells(sums, row);
 	row[ITEM_RATE] = sums->items > 0 ? sonde_cell_real(sums->item_rate, 0) : sonde_cell_absent("no items given");
-	return 0;
 }
 
 static size_t thread_end(const struct sonde_mark *marks, size_t count, size_t i)
@@ -212,8 +209,11 @@ static int site_add(const struct sonde_annotations *all, const struct sonde_mark
 		end = thread_end(marks, count, i);
 		rc = thread_check(&sums, marks + i, end - i, tests);
 	}
-	rc = rc ? rc : row_add(all, marks[0].site, &sums, report, section);
-	return rc ? rc : note_unstationary(site ? site->name : "(unnamed)", &sums, report, section);
+	if (!rc)
+		row_add(all, marks[0].site, &sums, report, section);
+	if (!rc)
+		note_unstationary(site ? site->name : "(unnamed)", &sums, report, section);
+	return rc;
 }
 
 static int iterations_finish(void *state, struct sonde_report *report)
@@ -225,7 +225,7 @@ static int iterations_finish(void *state, struct sonde_report *report)
 					  "each iteration of the main loop");
 	sonde_marks_sort_by_thread(marks);
 	struct sonde_section *section = sonde_report_table(report, "iterations", "Iterations", columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for iterations");
+	int rc = 0;
 	for (size_t i = 0, end; rc == 0 && i < marks->count; i = end) {
 		end = i + 1;
 		while (end < marks->count && marks->marks[end].site == marks->marks[i].site)
@@ -234,14 +234,12 @@ static int iterations_finish(void *state, struct sonde_report *report)
 	}
 	if (rc < 0)
 		return rc;
-	rc = sonde_report_note(
-	    report, section, 0,
-	    "steady: no significant change of 1 %% or more after warm-up; drift: slope of a line fit");
-	if (rc < 0)
-		return rc;
-	return sonde_report_note(
+	sonde_report_note(report, section, 0,
+			  "steady: no significant change of 1 %% or more after warm-up; drift: slope of a line fit");
+	sonde_report_note(
 	    report, section, 0,
 	    "an iteration starts at the thread's last mark; items/s: Σ items ÷ Σ time, summed over threads");
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_iterations = {
@@ -251,6 +249,7 @@ const struct sonde_pass sonde_pass_iterations = {
     .title = "iteration marks: intervals, iterations/s, items/s",
     .types = 1u << SONDE_CHUNK_EVENTS,
     .standard = 1,
+    .state_b = sizeof(struct sonde_annotations),
     .begin = iterations_begin,
     .feed = sonde_marks_feed,
     .merge = sonde_marks_merge,

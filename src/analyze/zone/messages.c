@@ -39,26 +39,21 @@ struct messages {
 	uint64_t dropped, mismatches;
 };
 
-static int messages_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int messages_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct messages *messages = calloc(1, sizeof *messages);
-	if (!messages)
-		return sonde_error(ENOMEM, "out of memory for messages");
+	struct messages *messages = state;
 	messages->session = session;
 	messages->options = *options;
 	messages->limit = options->limit ? options->limit : DEFAULT_ROWS;
-	*state = messages;
 	return 0;
 }
 
 static void messages_end(void *state)
 {
 	struct messages *messages = state;
-	for (size_t i = 0; messages && i < messages->count; i++)
+	for (size_t i = 0; i < messages->count; i++)
 		free(messages->messages[i].text);
-	if (messages)
-		free(messages->messages);
-	free(messages);
+	free(messages->messages);
 }
 
 static int compare(const void *left, const void *right)
@@ -135,7 +130,7 @@ static int row_add(const struct messages *messages, const struct message *messag
 	const struct sonde_thread *thread = sonde_session_thread(messages->session, message->thread);
 	struct sonde_cell *row = sonde_report_row(report, section);
 	char *text = sonde_arena_strndup(&report->arena, message->text, strlen(message->text));
-	if (!row || !text)
+	if (!text)
 		return sonde_error(ENOMEM, "out of memory for a row");
 	row[TIME] = sonde_cell_int(message->time_ns > run->start_ns ? message->time_ns - run->start_ns : 0);
 	row[KIND] = sonde_cell_text(message->type == SONDE_EVENT_MESSAGE   ? "message"
@@ -157,18 +152,18 @@ static int messages_finish(void *state, struct sonde_report *report)
 		    "no messages or instants: add sonde_message() and sonde_instant() (sonde/sonde.h)");
 	struct sonde_section *section =
 	    sonde_report_table(report, "messages", "Messages in time order", columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for messages");
+	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < messages->count; i++)
 		rc = row_add(messages, &messages->messages[i], report, section);
 	if (rc < 0)
 		return rc;
 	section->table.omitted = messages->dropped;
-	rc = sonde_report_note(report, section, 0, "times are since the start of the recording");
-	if (rc == 0 && messages->mismatches)
-		rc = sonde_report_note(
+	sonde_report_note(report, section, 0, "times are since the start of the recording");
+	if (messages->mismatches)
+		sonde_report_note(
 		    report, section, 1, "%llu zone%s ended while another one was open: see the rows of kind mismatch",
 		    (unsigned long long)messages->mismatches, sonde_word(messages->mismatches, " was", "s were"));
-	return rc;
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_messages = {
@@ -177,6 +172,7 @@ const struct sonde_pass sonde_pass_messages = {
     .has = sonde_has_events,
     .title = "messages, instants and mismatched zone ends",
     .types = 1u << SONDE_CHUNK_EVENTS,
+    .state_b = sizeof(struct messages),
     .begin = messages_begin,
     .feed = messages_feed,
     .finish = messages_finish,

@@ -68,19 +68,13 @@ struct phases {
 static void phases_end(void *state)
 {
 	struct phases *phases = state;
-	if (phases) {
-		free(phases->lanes);
-		free(phases->pool);
-	}
-	free(phases);
+	free(phases->lanes);
+	free(phases->pool);
 }
 
-static int phases_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int phases_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct phases *phases = calloc(1, sizeof *phases);
-	if (!phases)
-		return sonde_error(ENOMEM, "out of memory for phases");
-	*state = phases;
+	struct phases *phases = state;
 	phases->session = session;
 	phases->options = *options;
 	phases->window = sonde_window_of(session, options);
@@ -251,12 +245,10 @@ static const char *name_of(const struct phases *phases, uint32_t site)
 	return row && *row->name ? row->name : "(unnamed)";
 }
 
-static int row_add(const struct phases *phases, const struct phase *phase, const char *name, uint64_t span_ns,
-		   struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct phases *phases, const struct phase *phase, const char *name, uint64_t span_ns,
+		    struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[PHASE] = sonde_cell_text(name);
 	row[TOTAL] = sonde_cell_int(phase->ns);
 	row[SHARE] = sonde_cell_real(sonde_stats_share((double)phase->ns, (double)span_ns), 0);
@@ -266,7 +258,6 @@ static int row_add(const struct phases *phases, const struct phase *phase, const
 		row[MEAN] = sonde_cell_real((double)phase->ns / (double)phase->calls, 0);
 		row[BEGINS] = sonde_cell_int(phase->first_ns - sonde_session_run(phases->session)->start_ns);
 	}
-	return 0;
 }
 
 static int by_begin(const void *left, const void *right)
@@ -285,8 +276,8 @@ static int by_length(const void *left, const void *right)
 
 /* Adds the longest entries of a list except `except`, in the order in which they first began, and one row for the
  * others. */
-static int list_add(const struct phases *phases, uint32_t list, uint32_t except, uint64_t span_ns,
-		    struct sonde_report *report, struct sonde_section *section)
+static void list_add(const struct phases *phases, uint32_t list, uint32_t except, uint64_t span_ns,
+		     struct sonde_report *report, struct sonde_section *section)
 {
 	size_t limit = phases->options.limit ? phases->options.limit : DEFAULT_ROWS, count = 0;
 	struct phase rows[SITES_MAX + 1], others = {0};
@@ -298,63 +289,58 @@ static int list_add(const struct phases *phases, uint32_t list, uint32_t except,
 		add(&others, &rows[i]);
 	size_t shown = count < limit ? count : limit;
 	qsort(rows, shown, sizeof *rows, by_begin);
-	int rc = 0;
-	for (size_t i = 0; !rc && i < shown; i++)
-		rc = row_add(phases, &rows[i], name_of(phases, rows[i].site), span_ns, report, section);
-	if (rc || !others.calls)
-		return rc;
+	for (size_t i = 0; i < shown; i++)
+		row_add(phases, &rows[i], name_of(phases, rows[i].site), span_ns, report, section);
+	if (!others.calls)
+		return;
 	const char *name = sonde_report_text(report, "(%zu others)", count - shown);
-	return name ? row_add(phases, &others, name, span_ns, report, section)
-		    : sonde_error(ENOMEM, "out of memory for a row");
+	row_add(phases, &others, name, span_ns, report, section);
 }
 
 /* Adds what the enclosing zones contain besides: for each its time outside of its parts, and its siblings. */
-static int remainder_add(const struct phases *phases, const struct lane *lane, const uint32_t *around, size_t count,
-			 uint64_t span_ns, struct sonde_report *report, struct sonde_section *section)
+static void remainder_add(const struct phases *phases, const struct lane *lane, const uint32_t *around, size_t count,
+			  uint64_t span_ns, struct sonde_report *report, struct sonde_section *section)
 {
 	uint32_t siblings = lane->ended[0];
-	int rc = 0;
-	for (size_t i = 0; !rc && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct phase *phase = &phases->pool[around[i]];
 		struct phase own = {.ns = phase->ns};
 		for (uint32_t at = phase->first_child; at; at = phases->pool[at].next)
 			own.ns -= own.ns < phases->pool[at].ns ? own.ns : phases->pool[at].ns;
 		const char *text = sonde_report_text(report, "(%s, outside its parts)", name_of(phases, phase->site));
-		rc = !text    ? sonde_error(ENOMEM, "out of memory for a row")
-		     : own.ns ? row_add(phases, &own, text, span_ns, report, section)
-			      : 0;
-		rc = rc ? rc : list_add(phases, siblings, around[i], span_ns, report, section);
+		if (own.ns)
+			row_add(phases, &own, text, span_ns, report, section);
+		list_add(phases, siblings, around[i], span_ns, report, section);
 		siblings = phase->first_child;
 	}
 	struct phase none = {.ns = span_ns > lane->ns ? span_ns - lane->ns : 0};
-	return rc || !none.ns ? rc : row_add(phases, &none, "(in no zone)", span_ns, report, section);
+	if (none.ns)
+		row_add(phases, &none, "(in no zone)", span_ns, report, section);
 }
 
-static int notes_add(const struct phases *phases, uint32_t thread, uint64_t span_ns, struct sonde_report *report,
-		     struct sonde_section *section)
+static void notes_add(const struct phases *phases, uint32_t thread, uint64_t span_ns, struct sonde_report *report,
+		      struct sonde_section *section)
 {
 	const struct sonde_thread *row = sonde_session_thread(phases->session, thread);
 	const struct lane *lane = &phases->lanes[thread];
 	size_t others = 0;
 	for (size_t i = 1; i < phases->threads; i++)
 		others += i != thread && phases->lanes[i].ns;
-	int rc = sonde_report_note(report, section, 0, "100 %% = %.6f s of %s (tid %u); zones cover %.1f %% of it",
-				   (double)span_ns / 1e9, row->name, row->tid,
-				   100 * sonde_stats_share((double)lane->ns, (double)span_ns));
-	if (!rc && phases->orphans)
-		rc = sonde_report_note(report, section, 1,
-				       "the contents of %llu zone%s are unknown: some zone ends could not be read",
-				       (unsigned long long)phases->orphans, sonde_plural(phases->orphans));
-	if (rc || !others)
-		return rc;
-	rc = sonde_report_note(report, section, 0, "%zu other thread%s with zones: " THREAD " shows %s", others,
-			       sonde_plural(others), sonde_word(others, "it", "one of them"));
-	if (!rc)
-		sonde_report_advise(report, section, SONDE_ACTION_THREAD, THREAD);
-	return rc;
+	sonde_report_note(report, section, 0, "100 %% = %.6f s of %s (tid %u); zones cover %.1f %% of it",
+			  (double)span_ns / 1e9, row->name, row->tid,
+			  100 * sonde_stats_share((double)lane->ns, (double)span_ns));
+	if (phases->orphans)
+		sonde_report_note(report, section, 1,
+				  "the contents of %llu zone%s are unknown: some zone ends could not be read",
+				  (unsigned long long)phases->orphans, sonde_plural(phases->orphans));
+	if (!others)
+		return;
+	sonde_report_note(report, section, 0, "%zu other thread%s with zones: " THREAD " shows %s", others,
+			  sonde_plural(others), sonde_word(others, "it", "one of them"));
+	sonde_report_advise(report, section, SONDE_ACTION_THREAD, THREAD);
 }
 
-static int section_add(const struct phases *phases, uint32_t thread, struct sonde_report *report)
+static void section_add(const struct phases *phases, uint32_t thread, struct sonde_report *report)
 {
 	const struct lane *lane = &phases->lanes[thread];
 	uint32_t around[DEPTHS], list;
@@ -366,10 +352,9 @@ static int section_add(const struct phases *phases, uint32_t thread, struct sond
 	to_ns = to_ns < phases->window.to_ns ? to_ns : phases->window.to_ns;
 	uint64_t span_ns = to_ns > from_ns ? to_ns - from_ns : 0;
 	struct sonde_section *section = sonde_report_table(report, "phases", TITLE, columns, COLUMNS);
-	int rc = section ? list_add(phases, list, 0, span_ns, report, section)
-			 : sonde_error(ENOMEM, "out of memory for phases");
-	rc = rc ? rc : remainder_add(phases, lane, around, levels, span_ns, report, section);
-	return rc ? rc : notes_add(phases, thread, span_ns, report, section);
+	list_add(phases, list, 0, span_ns, report, section);
+	remainder_add(phases, lane, around, levels, span_ns, report, section);
+	notes_add(phases, thread, span_ns, report, section);
 }
 
 static int phases_finish(void *state, struct sonde_report *report)
@@ -379,8 +364,11 @@ static int phases_finish(void *state, struct sonde_report *report)
 	for (uint32_t i = 1; i < phases->threads; i++)
 		if (phases->lanes[i].ns && (!most || phases->lanes[i].ns > phases->lanes[most].ns))
 			most = i;
-	return most ? section_add(phases, most, report)
-		    : sonde_pass_nothing(&phases->options, report, "phases", TITLE, "no thread has zones in this time");
+	if (!most)
+		return sonde_pass_nothing(&phases->options, report, "phases", TITLE,
+					  "no thread has zones in this time");
+	section_add(phases, most, report);
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_phases = {
@@ -389,6 +377,7 @@ const struct sonde_pass sonde_pass_phases = {
     .has = sonde_has_zones,
     .title = "phases of the run, and how much of it zones cover",
     .types = 1u << SONDE_CHUNK_ZONES,
+    .state_b = sizeof(struct phases),
     .begin = phases_begin,
     .feed = phases_feed,
     .finish = phases_finish,

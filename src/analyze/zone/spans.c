@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/contents.h"
 #include "analyze/statistics/stats.h"
@@ -37,9 +36,10 @@ struct fold {
 	uint64_t unmatched;
 };
 
-static int spans_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int spans_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	return sonde_marks_new(state, session, options, 1u << SONDE_EVENT_SPAN_BEGIN | 1u << SONDE_EVENT_SPAN_END);
+	sonde_marks_init(state, session, options, 1u << SONDE_EVENT_SPAN_BEGIN | 1u << SONDE_EVENT_SPAN_END);
+	return 0;
 }
 
 static int take(void *context, const struct sonde_mark *begin, uint64_t dur_ns)
@@ -52,20 +52,17 @@ static int take(void *context, const struct sonde_mark *begin, uint64_t dur_ns)
 	return 0;
 }
 
-static int row_add(const struct fold *fold, uint32_t id, struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct fold *fold, uint32_t id, struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const struct sonde_site *site = sonde_session_site(fold->marks->session, id);
 	struct sonde_window window = sonde_window_of(fold->marks->session, &fold->marks->options);
 	const struct span *span = &fold->spans[id];
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[NAME] = sonde_cell_text(site ? site->name : "(unnamed)");
 	row[COUNT] = sonde_cell_int(span->durations.count);
 	sonde_durations_cells(&span->durations, &row[MEAN]);
 	row[UNFINISHED] = sonde_cell_int(span->unfinished);
 	row[RATE] = sonde_cell_real(sonde_stats_share((double)span->durations.count, sonde_window_s(&window)), 0);
-	return 0;
 }
 
 static int compare_spans(const void *left, const void *right, void *state)
@@ -86,7 +83,7 @@ static int section_build(struct fold *fold, struct sonde_report *report)
 	size_t limit = fold->marks->options.limit ? fold->marks->options.limit : DEFAULT_ROWS, count = 0;
 	uint32_t *ids = malloc(fold->sites * sizeof *ids);
 	struct sonde_section *section = sonde_report_table(report, "spans", "Spans by total time", columns, COLUMNS);
-	int rc = ids && section ? 0 : sonde_error(ENOMEM, "out of memory for spans");
+	int rc = ids ? 0 : sonde_error(ENOMEM, "out of memory for spans");
 	uint64_t fewest = UINT64_MAX;
 	for (uint32_t id = 0; ids && id < fold->sites; id++) {
 		uint64_t n = fold->spans[id].durations.count;
@@ -98,21 +95,21 @@ static int section_build(struct fold *fold, struct sonde_report *report)
 	if (ids)
 		qsort_r(ids, count, sizeof *ids, compare_spans, fold);
 	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
-		rc = row_add(fold, ids[i], report, section);
+		row_add(fold, ids[i], report, section);
 	free(ids);
 	if (rc < 0)
 		return rc;
 	section->table.omitted = count > limit ? count - limit : 0;
 	struct sonde_window window = sonde_window_of(fold->marks->session, &fold->marks->options);
-	rc = sonde_durations_note(fewest, report, section);
+	sonde_durations_note(fewest, report, section);
 	if (rc == 0 && (window.held || sonde_pass_selects(&fold->marks->options)))
-		rc = sonde_report_note(report, section, 0, "rates: ended spans ÷ %.3f s of %s", sonde_window_s(&window),
-				       window.what);
-	if (rc == 0 && fold->unmatched)
-		rc = sonde_report_note(report, section, 1, "%llu end%s without a start %s not counted",
-				       (unsigned long long)fold->unmatched, sonde_plural(fold->unmatched),
-				       sonde_word(fold->unmatched, "was", "were"));
-	return rc;
+		sonde_report_note(report, section, 0, "rates: ended spans ÷ %.3f s of %s", sonde_window_s(&window),
+				  window.what);
+	if (fold->unmatched)
+		sonde_report_note(report, section, 1, "%llu end%s without a start %s not counted",
+				  (unsigned long long)fold->unmatched, sonde_plural(fold->unmatched),
+				  sonde_word(fold->unmatched, "was", "were"));
+	return 0;
 }
 
 static int spans_finish(void *state, struct sonde_report *report)
@@ -141,6 +138,7 @@ const struct sonde_pass sonde_pass_spans = {
     .title = "asynchronous spans: count, durations, unmatched",
     .types = 1u << SONDE_CHUNK_EVENTS,
     .standard = 1,
+    .state_b = sizeof(struct sonde_annotations),
     .begin = spans_begin,
     .feed = sonde_marks_feed,
     .merge = sonde_marks_merge,

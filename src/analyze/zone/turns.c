@@ -1,12 +1,9 @@
 /* turns.c: durations of the iterations of a loop, in order: the loop with the most iterations, or --focus NAME, in the
  * thread that has the most of them. Excess iterations are merged into groups of equal size, with mean, min and max. */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/marks.h"
-#include "util/error.h"
 
 enum { DEFAULT_ROWS = 40, ROWS_MAX = 100000, WHY_MAX_B = 512 };
 enum { FIRST, LAST, END, MEAN, MIN, MAX, ITEMS, COLUMNS };
@@ -28,9 +25,10 @@ struct loop {
 	size_t count;
 };
 
-static int turns_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int turns_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	return sonde_marks_new(state, session, options, 1u << SONDE_EVENT_ITERATION);
+	sonde_marks_init(state, session, options, 1u << SONDE_EVENT_ITERATION);
+	return 0;
 }
 
 static const char *name_of(const struct sonde_annotations *marks, uint32_t id)
@@ -56,14 +54,12 @@ static struct loop choose(const struct sonde_annotations *marks)
 }
 
 /* Adds the iterations from the event after `from` to that at `to`. */
-static int row_add(const struct sonde_annotations *marks, const struct loop *loop, size_t from, size_t to,
-		   struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct sonde_annotations *marks, const struct loop *loop, size_t from, size_t to,
+		    struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	uint64_t min_ns = UINT64_MAX, max_ns = 0, start_ns = sonde_session_run(marks->session)->start_ns;
 	double items = 0;
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	for (size_t i = from + 1; i <= to; i++) {
 		uint64_t ns = loop->marks[i].time_ns - loop->marks[i - 1].time_ns;
 		min_ns = ns < min_ns ? ns : min_ns;
@@ -78,7 +74,6 @@ static int row_add(const struct sonde_annotations *marks, const struct loop *loo
 	row[MIN] = sonde_cell_int(min_ns);
 	row[MAX] = sonde_cell_int(max_ns);
 	row[ITEMS] = sonde_cell_real(items, 0);
-	return 0;
 }
 
 /* --focus names no loop: lists the existing ones. */
@@ -109,20 +104,17 @@ static int turns_finish(void *state, struct sonde_report *report)
 					  "no two iteration marks of one thread: call sonde_iteration() "
 					  "(sonde/sonde.h) at the end of each iteration of the main loop");
 	struct sonde_section *section = sonde_report_table(report, "turns", TITLE, columns, COLUMNS);
-	if (!section)
-		return sonde_error(ENOMEM, "out of memory for iterations");
 	size_t limit = marks->options.limit ? marks->options.limit : DEFAULT_ROWS, turns = loop.count - 1;
 	limit = limit > ROWS_MAX ? ROWS_MAX : limit;
 	size_t rows = turns < limit ? turns : limit;
-	int rc = 0;
-	for (size_t i = 0; i < rows && !rc; i++)
-		rc = row_add(marks, &loop, i * turns / rows, (i + 1) * turns / rows, report, section);
+	for (size_t i = 0; i < rows; i++)
+		row_add(marks, &loop, i * turns / rows, (i + 1) * turns / rows, report, section);
 	const struct sonde_thread *thread = sonde_session_thread(marks->session, loop.marks[0].thread);
-	return rc ? rc
-		  : sonde_report_note(report, section, 0,
-				      "%s: %zu iterations of thread %s (%u)%s; each starts at the mark before it",
-				      name_of(marks, loop.marks[0].site), turns, thread ? thread->name : "?",
-				      thread ? thread->tid : 0, turns > rows ? ", in groups" : "");
+	sonde_report_note(report, section, 0,
+			  "%s: %zu iterations of thread %s (%u)%s; each starts at the mark before it",
+			  name_of(marks, loop.marks[0].site), turns, thread ? thread->name : "?",
+			  thread ? thread->tid : 0, turns > rows ? ", in groups" : "");
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_turns = {
@@ -130,6 +122,7 @@ const struct sonde_pass sonde_pass_turns = {
     .needs = SONDE_NEEDS(API),
     .title = "iterations of a loop, in order (--focus NAME)",
     .types = 1u << SONDE_CHUNK_EVENTS,
+    .state_b = sizeof(struct sonde_annotations),
     .begin = turns_begin,
     .feed = sonde_marks_feed,
     .merge = sonde_marks_merge,

@@ -65,13 +65,10 @@ struct zones {
 static void zones_end(void *state)
 {
 	struct zones *zones = state;
-	if (!zones)
-		return;
 	for (size_t i = 0; zones->rows && i < zones->sites; i++)
 		sonde_durations_fini(&zones->rows[i].durations);
 	free(zones->rows);
 	sonde_works_fini(&zones->works);
-	free(zones);
 }
 
 /* Adds the totals of the chunk summaries; `all`: the total number of zones. */
@@ -95,13 +92,10 @@ static int sums_read(struct zones *zones, uint64_t *all)
 	return rc;
 }
 
-static int zones_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+static int zones_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	struct zones *zones = calloc(1, sizeof *zones);
+	struct zones *zones = state;
 	uint64_t all = 0;
-	if (!zones)
-		return sonde_error(ENOMEM, "out of memory for zones");
-	*state = zones;
 	zones->session = session;
 	zones->options = *options;
 	zones->window = sonde_window_of(session, options);
@@ -265,13 +259,11 @@ static struct sonde_cell rate(double work, const struct zone *zone)
 	return sonde_cell_real(work / ((double)zone->total_ns / 1e9), 0);
 }
 
-static int row_add(const struct zones *zones, uint32_t id, struct sonde_report *report, struct sonde_section *section)
+static void row_add(const struct zones *zones, uint32_t id, struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const struct sonde_site *site = sonde_session_site(zones->session, id);
 	const struct zone *zone = &zones->rows[id];
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[NAME] = sonde_cell_text(site ? site->name : "(unknown)");
 	row[CALLS] = sonde_cell_int(zone->count);
 	row[SELF_SHARE] =
@@ -287,16 +279,15 @@ static int row_add(const struct zones *zones, uint32_t id, struct sonde_report *
 		row[LINE] = sonde_cell_int(site->line);
 	}
 	if (section->table.column_count == COLUMNS)
-		return 0;
+		return;
 	row[FLOP] = zone->flop > 0 ? sonde_cell_real(zone->flop, 0) : sonde_cell_absent("no work reported");
 	row[FLOP_RATE] = rate(zone->flop, zone);
 	row[BYTES_RATE] = rate(zone->bytes, zone);
 	row[ITEMS_RATE] = rate(zone->items, zone);
-	return 0;
 }
 
-static int notes_add(const struct zones *zones, uint64_t outside, struct sonde_report *report,
-		     struct sonde_section *section)
+static void notes_add(const struct zones *zones, uint64_t outside, struct sonde_report *report,
+		      struct sonde_section *section)
 {
 	int selected = zones->options.selection.from_ns || zones->options.selection.to_ns;
 	uint64_t unfinished = 0, fewest = UINT64_MAX;
@@ -305,31 +296,29 @@ static int notes_add(const struct zones *zones, uint64_t outside, struct sonde_r
 		if (zones->rows[i].count && zones->rows[i].durations.count < fewest)
 			fewest = zones->rows[i].durations.count;
 	}
-	int rc = sonde_report_note(
+	sonde_report_note(
 	    report, section, 0, "shares: self time%s ÷ %.3f s of %s; parallel threads can add up to more than 100 %%",
 	    selected ? " of the zones that started in it" : "", sonde_window_s(&zones->window), zones->window.what);
-	if (rc == 0 && zones->decode)
-		rc = sonde_durations_note(fewest, report, section);
-	else if (rc == 0) {
-		rc = sonde_report_note(report, section, 0, "from the recorder's sums; std and percentiles: " ZONES);
-		if (!rc)
-			sonde_report_advise(report, section, SONDE_ACTION_SECTION, ZONES);
+	if (zones->decode)
+		sonde_durations_note(fewest, report, section);
+	else {
+		sonde_report_note(report, section, 0, "from the recorder's sums; std and percentiles: " ZONES);
+		sonde_report_advise(report, section, SONDE_ACTION_SECTION, ZONES);
 	}
-	if (rc == 0 && unfinished)
-		rc = sonde_report_note(
+	if (unfinished)
+		sonde_report_note(
 		    report, section, 1,
 		    "%llu zone%s %s: counted up to %s in calls, self and total, but not in means and percentiles",
 		    (unsigned long long)unfinished, sonde_plural(unfinished),
 		    zones->window.held ? "had not ended when the flight recorder was saved" : "never ended",
 		    zones->window.held ? "then" : "the end of the recording");
-	if (rc == 0 && outside)
-		rc = sonde_report_note(report, section, 1, "%llu report%s of work came from outside every zone",
-				       (unsigned long long)outside, sonde_plural(outside));
-	rc = rc ? rc : sonde_works_note(&zones->works, report, section);
-	if (rc == 0 && section->table.column_count > COLUMNS)
-		rc = sonde_report_note(report, section, 0,
-				       "rates: Σ work ÷ Σ total time of the zone, as reported by the program");
-	return rc;
+	if (outside)
+		sonde_report_note(report, section, 1, "%llu report%s of work came from outside every zone",
+				  (unsigned long long)outside, sonde_plural(outside));
+	sonde_works_note(&zones->works, report, section);
+	if (section->table.column_count > COLUMNS)
+		sonde_report_note(report, section, 0,
+				  "rates: Σ work ÷ Σ total time of the zone, as reported by the program");
 }
 
 static int zones_finish(void *state, struct sonde_report *report)
@@ -356,12 +345,13 @@ static int zones_finish(void *state, struct sonde_report *report)
 	if (rc == 0 && !section)
 		rc = sonde_error(ENOMEM, "out of memory for zones");
 	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
-		rc = row_add(zones, ids[i], report, section);
+		row_add(zones, ids[i], report, section);
 	free(ids);
 	if (rc < 0)
 		return rc;
 	section->table.omitted = count > limit ? count - limit : 0;
-	return notes_add(zones, outside, report, section);
+	notes_add(zones, outside, report, section);
+	return 0;
 }
 
 const struct sonde_pass sonde_pass_zones = {
@@ -371,6 +361,7 @@ const struct sonde_pass sonde_pass_zones = {
     .title = "zones: calls, self, total, mean, percentiles, work",
     .types = 1u << SONDE_CHUNK_ZONES,
     .standard = 1,
+    .state_b = sizeof(struct zones),
     .begin = zones_begin,
     .wants = zones_wants,
     .feed = zones_feed,

@@ -28,8 +28,6 @@ static int row_add(struct sonde_diff_bench *diff, struct sonde_section *section,
 	if (!before->count && !after->count)
 		return 0;
 	struct sonde_cell *row = sonde_report_row(diff->report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	const struct sonde_diff_pair pair = {.count = {before->count, after->count},
 					     .median = {before->median, after->median},
 					     .scale = scale,
@@ -58,33 +56,32 @@ static void say_difference(void *context, const char *sentence)
 
 static int note_files(struct sonde_diff_bench *diff, const struct sonde_bench_file *files)
 {
-	int code = 0;
-	for (int i = 0; !code && i < FILES; i++) {
+	for (int i = 0; i < FILES; i++) {
 		const char *name = i == BASELINE ? "baseline" : "candidate";
 		if (!sonde_bench_machine_is_known(&files[i].machine))
-			code = sonde_report_note(diff->report, NULL, 1,
-						 "the %s does not name its machine, so the two may not be comparable",
-						 name);
-		if (!code && files[i].failed)
-			code = sonde_report_note(diff->report, NULL, 1, "%zu runs of the %s failed, but count",
-						 files[i].failed, name);
-		if (!code && files[i].is_cut_short)
-			code = sonde_report_note(diff->report, NULL, 1, "the %s was interrupted", name);
+			sonde_report_note(diff->report, NULL, 1,
+					  "the %s does not name its machine, so the two may not be comparable", name);
+		if (files[i].failed)
+			sonde_report_note(diff->report, NULL, 1, "%zu runs of the %s failed, but count",
+					  files[i].failed, name);
+		if (files[i].is_cut_short)
+			sonde_report_note(diff->report, NULL, 1, "the %s was interrupted", name);
 	}
-	return code;
+	return 0;
 }
 
 static int put_table(struct sonde_diff_bench *diff, const struct sonde_versus *versus)
 {
 	struct sonde_section *section = sonde_diff_table(diff->report, "diff", "Run times");
-	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
+	int code = 0;
 	for (int i = 0; !code && i < SONDE_VERSUS_COUNT; i++)
 		code = row_add(diff, section, versus, (enum sonde_versus_metric)i);
-	return code ? code
-		    : sonde_report_note(diff->report, section, 0,
-					"medians; measured at different times: below %.3g %% no verdict (sonde bench "
-					"--vs interleaves both)",
-					100 * versus->margin);
+	if (!code)
+		sonde_report_note(diff->report, section, 0,
+				  "medians; measured at different times: below %.3g %% no verdict (sonde bench "
+				  "--vs interleaves both)",
+				  100 * versus->margin);
+	return code;
 }
 
 static int say_verdict(struct sonde_diff_bench *diff, const struct sonde_versus *versus)
@@ -93,18 +90,19 @@ static int say_verdict(struct sonde_diff_bench *diff, const struct sonde_versus 
 	int is_known = change->is_ratio && !isnan(change->by);
 	if (diff->is_comparable)
 		diff->verdict = sonde_versus_verdict(versus);
-	int code = sonde_diff_facts(diff->report, diff->verdict, change, sonde_versus_row(versus->by)->key,
-				    diff->is_comparable);
-	if (code || !is_known)
-		return code ? code
-			    : sonde_report_note(diff->report, NULL, 1, "inconclusive: one of the two has no runs");
-	code = sonde_report_note(diff->report, NULL, 0,
-				 change->p < 0.001 ? "%s: %s by %s time, p < 0.001" : "%s: %s by %s time, p = %.3f",
-				 sonde_verdict_name(diff->verdict), sonde_change_words(change->by).text,
-				 versus->by == SONDE_VERSUS_CPU ? "CPU" : "wall", change->p);
+	sonde_diff_facts(diff->report, diff->verdict, change, sonde_versus_row(versus->by)->key, diff->is_comparable);
+	if (!is_known) {
+		sonde_report_note(diff->report, NULL, 1, "inconclusive: one of the two has no runs");
+		return 0;
+	}
+	sonde_report_note(diff->report, NULL, 0,
+			  change->p < 0.001 ? "%s: %s by %s time, p < 0.001" : "%s: %s by %s time, p = %.3f",
+			  sonde_verdict_name(diff->verdict), sonde_change_words(change->by).text,
+			  versus->by == SONDE_VERSUS_CPU ? "CPU" : "wall", change->p);
 	const struct sonde_change_why why = sonde_change_why(change, versus->margin, "runs");
-	return code || !*why.text || !diff->is_comparable ? code
-							  : sonde_report_note(diff->report, NULL, 1, "%s", why.text);
+	if (*why.text && diff->is_comparable)
+		sonde_report_note(diff->report, NULL, 1, "%s", why.text);
+	return 0;
 }
 
 int sonde_diff_bench(struct sonde_diff_bench *diff)

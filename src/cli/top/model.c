@@ -198,12 +198,10 @@ static struct sonde_cell cell_make(const struct making *making, const struct vie
 	return sonde_cell_int((uint64_t)((double)cell->integer / making->seconds + 0.5));
 }
 
-static int notes_copy(struct sonde_report *report, struct sonde_section *to, const struct sonde_note *note)
+static void notes_copy(struct sonde_report *report, struct sonde_section *to, const struct sonde_note *note)
 {
-	int rc = 0;
-	for (; note && rc == 0; note = note->next)
-		rc = sonde_report_note(report, to, note->warning, "%s", note->text);
-	return rc;
+	for (; note; note = note->next)
+		sonde_report_note(report, to, note->warning, "%s", note->text);
 }
 
 static int table_copy(const struct making *making, const struct view *view, const struct sonde_section *from,
@@ -213,14 +211,13 @@ static int table_copy(const struct making *making, const struct view *view, cons
 	for (size_t i = 0; i < table->row_count; i++) {
 		const struct sonde_cell *source = &table->cells[i * table->column_count];
 		struct sonde_cell *row = sonde_report_row(making->model->report, to);
-		if (!row)
-			return -ENOMEM;
 		for (size_t at = 0; at < to->table.column_count; at++)
 			row[at] =
 			    view->columns ? cell_make(making, view, &view->columns[at], table, source) : source[at];
 	}
 	to->table.omitted = table->omitted;
-	return notes_copy(making->model->report, to, from->notes);
+	notes_copy(making->model->report, to, from->notes);
+	return 0;
 }
 
 static int view_make(const struct making *making, enum sonde_top_view which)
@@ -253,11 +250,13 @@ static int views_make(struct making *making, const struct sonde_pass_options *op
 	int rc = clocks_read(&making->clocks, making->session, options->selection.to_ns);
 	model->report->title = model->passes->title;
 	model->report->path = "seen by sonde top";
-	rc = rc ? rc : notes_copy(model->report, NULL, model->passes->notes);
+	if (!rc)
+		notes_copy(model->report, NULL, model->passes->notes);
 	for (int i = 0; i < SONDE_TOP_VIEWS && rc == 0; i++)
 		rc = view_make(making, (enum sonde_top_view)i);
 	free(making->clocks.thread_ns);
 	free(making->clocks.process_ns);
+	rc = rc ? rc : sonde_report_status(model->report);
 	return rc == -ENOMEM ? sonde_error(ENOMEM, "out of memory for tables") : rc;
 }
 

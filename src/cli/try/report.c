@@ -153,13 +153,11 @@ static void cells_of_gain(struct sonde_cell *gain, struct sonde_cell *low, struc
 	*high = real_or(change->is_ratio && isfinite(change->high) ? gain_of(change->high) : NAN, none);
 }
 
-static int row_add(struct sonde_report *report, struct sonde_section *section, const struct attempt *attempt)
+static void row_add(struct sonde_report *report, struct sonde_section *section, const struct attempt *attempt)
 {
 	const struct sonde_versus *versus = &attempt->versus;
 	const struct sonde_change *change = &versus->change[versus->by];
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	for (int i = 0; i < COLUMNS; i++)
 		row[i] = sonde_cell_absent("the line of its baseline is damaged");
 	row[NUMBER] = sonde_cell_int(attempt->number);
@@ -170,16 +168,15 @@ static int row_add(struct sonde_report *report, struct sonde_section *section, c
 				   : attempt->baseline        ? attempt->baseline->time
 							      : attempt->entry->baseline);
 	if (!versus->pair)
-		return 0;
+		return;
 	cells_of_gain(&row[GAIN], &row[LOW], &row[HIGH], change);
 	row[METRIC] = sonde_cell_text(versus->by == SONDE_VERSUS_CPU ? "CPU time" : "wall time");
 	row[BEFORE] = sonde_cell_real(versus->spread[SONDE_BASELINE][versus->by].median, 0);
 	row[AFTER] = sonde_cell_real(versus->spread[SONDE_CANDIDATE][versus->by].median, 0);
 	row[P] = sonde_cell_real(change->p, 0);
-	return 0;
 }
 
-static int put_verdict(struct sonde_report *report, const struct attempts *attempts, enum sonde_verdict verdict)
+static void put_verdict(struct sonde_report *report, const struct attempts *attempts, enum sonde_verdict verdict)
 {
 	static const struct {
 		const char *id, *title;
@@ -188,14 +185,12 @@ static int put_verdict(struct sonde_report *report, const struct attempts *attem
 		     [SONDE_VERDICT_UNCHANGED] = {"try-unchanged", "Unchanged"},
 		     [SONDE_VERDICT_INCONCLUSIVE] = {"try-inconclusive", "Inconclusive"}};
 	if (!attempts->of[verdict])
-		return 0;
+		return;
 	struct sonde_section *section =
 	    sonde_report_table(report, names[verdict].id, names[verdict].title, columns, COLUMNS);
-	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
-	for (size_t i = 0; !code && i < attempts->count; i++)
+	for (size_t i = 0; i < attempts->count; i++)
 		if (attempts->row[i].verdict == verdict)
-			code = row_add(report, section, &attempts->row[i]);
-	return code;
+			row_add(report, section, &attempts->row[i]);
 }
 
 /* --- metrics ----------------------------------------------------------------------------------------------------- */
@@ -204,10 +199,6 @@ static struct sonde_cell *metric_row(struct sonde_report *report, struct sonde_s
 				     const char *metric, const char *unit)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row) {
-		sonde_error(ENOMEM, "out of memory for a row");
-		return NULL;
-	}
 	row[M_NUMBER] = sonde_cell_int(number);
 	row[M_METRIC] = sonde_cell_text(metric);
 	row[M_UNIT] = sonde_cell_text(unit);
@@ -215,8 +206,8 @@ static struct sonde_cell *metric_row(struct sonde_report *report, struct sonde_s
 	return row;
 }
 
-static int metric_add(struct sonde_report *report, struct sonde_section *section, const struct attempt *attempt,
-		      enum sonde_versus_metric metric)
+static void metric_add(struct sonde_report *report, struct sonde_section *section, const struct attempt *attempt,
+		       enum sonde_versus_metric metric)
 {
 	const struct sonde_versus *versus = &attempt->versus;
 	const struct sonde_versus_row *what = sonde_versus_row(metric);
@@ -224,25 +215,22 @@ static int metric_add(struct sonde_report *report, struct sonde_section *section
 	const struct sonde_spread *after = &versus->spread[SONDE_CANDIDATE][metric];
 	double scale = what->unit == SONDE_UNIT_NS ? 1e3 : 1;
 	if (!before->count || !after->count)
-		return 0;
+		return;
 	struct sonde_cell *row = metric_row(report, section, attempt->number, what->label + strspn(what->label, " "),
 					    what->unit == SONDE_UNIT_NS      ? "µs"
 					    : what->unit == SONDE_UNIT_BYTES ? "B"
 									     : "");
-	if (!row)
-		return -ENOMEM;
 	row[M_BEFORE] = sonde_cell_real(before->median / scale, 0);
 	row[M_AFTER] = sonde_cell_real(after->median / scale, 0);
 	cells_of_gain(&row[M_GAIN], &row[M_LOW], &row[M_HIGH], &versus->change[metric]);
 	if (!sonde_versus_is_requested(metric))
-		return 0;
+		return;
 	row[M_P] = sonde_cell_real(versus->change[metric].p, 0);
 	row[M_VERDICT] = sonde_cell_text(sonde_verdict_name(versus->verdict[metric]));
-	return 0;
 }
 
 /* Adds runs per second, of which more is better; and the number of busy CPUs, where neither direction is better. */
-static int derived_add(struct sonde_report *report, struct sonde_section *section, const struct attempt *attempt)
+static void derived_add(struct sonde_report *report, struct sonde_section *section, const struct attempt *attempt)
 {
 	const struct sonde_versus *versus = &attempt->versus;
 	const struct sonde_change *wall = &versus->change[SONDE_VERSUS_WALL];
@@ -250,41 +238,34 @@ static int derived_add(struct sonde_report *report, struct sonde_section *sectio
 	double before = spread[SONDE_BASELINE][SONDE_VERSUS_WALL].median;
 	double after = spread[SONDE_CANDIDATE][SONDE_VERSUS_WALL].median;
 	if (!(before > 0) || !(after > 0))
-		return 0;
+		return;
 	struct sonde_cell *row = metric_row(report, section, attempt->number, "throughput", "runs/s");
-	if (!row)
-		return -ENOMEM;
 	row[M_BEFORE] = sonde_cell_real(1e9 / before, 0);
 	row[M_AFTER] = sonde_cell_real(1e9 / after, 0);
 	row[M_GAIN] = real_or(wall->by - 1, "too few runs");
 	row[M_LOW] = real_or(isfinite(wall->high) ? wall->low - 1 : NAN, "too few runs");
 	row[M_HIGH] = real_or(wall->high - 1, "too few runs");
 	row = metric_row(report, section, attempt->number, "CPU utilisation", "");
-	if (!row)
-		return -ENOMEM;
 	row[M_BEFORE] = sonde_cell_real(spread[SONDE_BASELINE][SONDE_VERSUS_CPU].median / before, 0);
 	row[M_AFTER] = sonde_cell_real(spread[SONDE_CANDIDATE][SONDE_VERSUS_CPU].median / after, 0);
 	row[M_GAIN] = row[M_LOW] = row[M_HIGH] = sonde_cell_absent("neither direction is better");
-	return 0;
 }
 
-static int put_metrics(struct sonde_report *report, const struct attempts *attempts)
+static void put_metrics(struct sonde_report *report, const struct attempts *attempts)
 {
 	struct sonde_section *section =
 	    sonde_report_table(report, "try-metrics", "All metrics of all attempts", metric_columns, M_COLUMNS);
-	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
-	for (size_t i = 0; !code && i < attempts->count; i++) {
+	for (size_t i = 0; i < attempts->count; i++) {
 		const struct attempt *attempt = &attempts->row[i];
 		if (!attempt->versus.pair)
 			continue;
-		for (int k = 0; !code && k < SONDE_VERSUS_COUNT; k++)
-			code = metric_add(report, section, attempt, (enum sonde_versus_metric)k);
-		code = code ? code : derived_add(report, section, attempt);
+		for (int k = 0; k < SONDE_VERSUS_COUNT; k++)
+			metric_add(report, section, attempt, (enum sonde_versus_metric)k);
+		derived_add(report, section, attempt);
 	}
-	return code ? code
-		    : sonde_report_note(report, section, 0,
-					"before, after: medians; improvement: share saved (throughput: gained), with "
-					"its 95 %% interval");
+	sonde_report_note(report, section, 0,
+			  "before, after: medians; improvement: share saved (throughput: gained), with "
+			  "its 95 %% interval");
 }
 
 /* --- zones ------------------------------------------------------------------------------------------------------- */
@@ -298,8 +279,6 @@ static int put_zones(struct sonde_report *report, const struct attempts *attempt
 		if (!attempt->entry->zones.runs)
 			continue;
 		section = section ? section : sonde_try_zones_section(report);
-		if (!section)
-			return sonde_error(ENOMEM, "out of memory for a section");
 		code =
 		    sonde_try_zones_rows(report, section, attempt->number, &attempt->entry->zones,
 					 attempt->baseline ? &attempt->baseline->zones : NULL, attempt->entry->margin);
@@ -309,10 +288,10 @@ static int put_zones(struct sonde_report *report, const struct attempts *attempt
 
 /* --- baselines --------------------------------------------------------------------------------------------------- */
 
-static char *command_of(struct sonde_report *report, const struct sonde_try_entry *entry)
+static const char *command_of(struct sonde_report *report, const struct sonde_try_entry *entry)
 {
-	char *text = sonde_report_text(report, "%s", entry->words[0]);
-	for (size_t i = 1; text && entry->words[i]; i++)
+	const char *text = sonde_report_text(report, "%s", entry->words[0]);
+	for (size_t i = 1; entry->words[i]; i++)
 		text = sonde_report_text(report, "%s %s", text, entry->words[i]);
 	return text;
 }
@@ -321,8 +300,7 @@ static int baseline_add(struct sonde_report *report, struct sonde_section *secti
 {
 	struct sonde_versus versus = {.pair = entry->pairs, .count = entry->count};
 	struct sonde_cell *row = sonde_report_row(report, section);
-	char *command = row ? command_of(report, entry) : NULL;
-	if (!command || sonde_versus_evaluate(&versus))
+	if (sonde_versus_evaluate(&versus))
 		return sonde_error(ENOMEM, "out of memory for a row");
 	const struct sonde_spread *spread = versus.spread[SONDE_CANDIDATE];
 	row[B_TIME] = sonde_cell_text(entry->time);
@@ -332,7 +310,7 @@ static int baseline_add(struct sonde_report *report, struct sonde_section *secti
 	row[B_PEAK] = spread[SONDE_VERSUS_PEAK_RSS].count ? sonde_cell_real(spread[SONDE_VERSUS_PEAK_RSS].median, 0)
 							  : sonde_cell_absent("not measured for so short a command");
 	row[B_RATE] = real_or(1e9 / spread[SONDE_VERSUS_WALL].median, "its median time is 0");
-	row[B_COMMAND] = sonde_cell_text(command);
+	row[B_COMMAND] = sonde_cell_text(command_of(report, entry));
 	return 0;
 }
 
@@ -340,7 +318,7 @@ static int put_baselines(struct sonde_report *report, const struct sonde_try_ent
 {
 	struct sonde_section *section =
 	    sonde_report_table(report, "try-baselines", "Baselines, medians of runs", baseline_columns, B_COLUMNS);
-	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
+	int code = 0;
 	for (size_t i = 0; !code && i < entries->count; i++)
 		if (!entries->entry[i].is_attempt && entries->entry[i].count)
 			code = baseline_add(report, section, &entries->entry[i]);
@@ -349,7 +327,7 @@ static int put_baselines(struct sonde_report *report, const struct sonde_try_ent
 
 /* --- reports ----------------------------------------------------------------------------------------------------- */
 
-static int put_facts(struct sonde_report *report, const char *name, const struct attempts *attempts)
+static void put_facts(struct sonde_report *report, const char *name, const struct attempts *attempts)
 {
 	static const struct {
 		const char *key;
@@ -358,38 +336,36 @@ static int put_facts(struct sonde_report *report, const char *name, const struct
 		    {"regressed", SONDE_VERDICT_REGRESSED},
 		    {"unchanged", SONDE_VERDICT_UNCHANGED},
 		    {"inconclusive", SONDE_VERDICT_INCONCLUSIVE}};
-	int code = sonde_report_fact(report, "experiment", sonde_cell_text(name));
-	code = code ? code : sonde_report_fact(report, "attempts", sonde_cell_int(attempts->count));
-	for (size_t i = 0; !code && i < sizeof keys / sizeof *keys; i++)
-		code = sonde_report_fact(report, keys[i].key, sonde_cell_int(attempts->of[keys[i].verdict]));
-	return code
-		   ? code
-		   : sonde_report_note(report, NULL, 0,
-				       "%zu attempt%s: %zu improved, %zu regressed, %zu unchanged, %zu inconclusive",
-				       attempts->count, sonde_plural(attempts->count),
-				       attempts->of[SONDE_VERDICT_IMPROVED], attempts->of[SONDE_VERDICT_REGRESSED],
-				       attempts->of[SONDE_VERDICT_UNCHANGED], attempts->of[SONDE_VERDICT_INCONCLUSIVE]);
+	sonde_report_fact(report, "experiment", sonde_cell_text(name));
+	sonde_report_fact(report, "attempts", sonde_cell_int(attempts->count));
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		sonde_report_fact(report, keys[i].key, sonde_cell_int(attempts->of[keys[i].verdict]));
+	sonde_report_note(report, NULL, 0,
+			  "%zu attempt%s: %zu improved, %zu regressed, %zu unchanged, %zu inconclusive",
+			  attempts->count, sonde_plural(attempts->count), attempts->of[SONDE_VERDICT_IMPROVED],
+			  attempts->of[SONDE_VERDICT_REGRESSED], attempts->of[SONDE_VERDICT_UNCHANGED],
+			  attempts->of[SONDE_VERDICT_INCONCLUSIVE]);
 }
 
-static int note_how(struct sonde_report *report, const struct attempts *attempts)
+static void note_how(struct sonde_report *report, const struct attempts *attempts)
 {
 	size_t apart = 0;
 	for (size_t i = 0; i < attempts->count; i++)
 		apart += !attempts->row[i].entry->is_in_turn;
 	if (!apart)
-		return 0;
-	return sonde_report_note(report, NULL, 1,
-				 "%zu of them %s compared with earlier baseline runs: below %.0f %% no verdict", apart,
-				 sonde_word(apart, "is", "are"), 100 * SONDE_CHANGE_DRIFT);
+		return;
+	sonde_report_note(report, NULL, 1,
+			  "%zu of them %s compared with earlier baseline runs: below %.0f %% no verdict", apart,
+			  sonde_word(apart, "is", "are"), 100 * SONDE_CHANGE_DRIFT);
 }
 
-static int note_damaged(struct sonde_report *report, const char *name, size_t damaged)
+static void note_damaged(struct sonde_report *report, const char *name, size_t damaged)
 {
-	return damaged ? sonde_report_note(
-			     report, NULL, 1,
-			     "%zu journal line%s of %s cannot be read and %s ignored: damaged, or from a later version",
-			     damaged, sonde_plural(damaged), name, sonde_word(damaged, "is", "are"))
-		       : 0;
+	if (damaged)
+		sonde_report_note(
+		    report, NULL, 1,
+		    "%zu journal line%s of %s cannot be read and %s ignored: damaged, or from a later version", damaged,
+		    sonde_plural(damaged), name, sonde_word(damaged, "is", "are"));
 }
 
 int sonde_try_report(struct sonde_report *report, const char *name, const struct sonde_try_entries *entries)
@@ -398,18 +374,20 @@ int sonde_try_report(struct sonde_report *report, const char *name, const struct
 						   SONDE_VERDICT_UNCHANGED, SONDE_VERDICT_INCONCLUSIVE};
 	struct attempts attempts;
 	int code = attempts_evaluate(&attempts, entries);
-	code = code ? code : put_facts(report, name, &attempts);
-	code = code ? code : note_how(report, &attempts);
-	code = code ? code : note_damaged(report, name, entries->damaged);
-	code = code ? code : put_baselines(report, entries);
+	if (!code) {
+		put_facts(report, name, &attempts);
+		note_how(report, &attempts);
+		note_damaged(report, name, entries->damaged);
+		code = put_baselines(report, entries);
+	}
 	if (attempts.count)
 		qsort(attempts.row, attempts.count, sizeof *attempts.row, by_effect);
 	for (size_t i = 0; !code && i < sizeof order / sizeof *order; i++)
-		code = put_verdict(report, &attempts, order[i]);
+		put_verdict(report, &attempts, order[i]);
 	if (attempts.count)
 		qsort(attempts.row, attempts.count, sizeof *attempts.row, by_number);
 	if (!code && attempts.count)
-		code = put_metrics(report, &attempts);
+		put_metrics(report, &attempts);
 	code = code ? code : put_zones(report, &attempts);
 	attempts_fini(&attempts);
 	return code;
@@ -422,8 +400,6 @@ static int name_add(struct sonde_report *report, struct sonde_section *section, 
 	const struct attempt *best = NULL;
 	int code = attempts_evaluate(&attempts, entries);
 	struct sonde_cell *row = code ? NULL : sonde_report_row(report, section);
-	if (!code && !row)
-		code = sonde_error(ENOMEM, "out of memory for a row");
 	for (size_t i = 0; i < attempts.count; i++)
 		if (attempts.row[i].verdict == SONDE_VERDICT_IMPROVED && (!best || attempts.row[i].gain > best->gain))
 			best = &attempts.row[i];
@@ -448,14 +424,15 @@ int sonde_try_report_all(struct sonde_report *report, const struct sonde_journal
 			 const struct sonde_journal_names *names)
 {
 	struct sonde_section *section = sonde_report_table(report, "try", "Experiments", name_columns, N_COLUMNS);
-	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
+	int code = 0;
 	for (size_t i = 0; !code && i < names->count; i++) {
 		struct sonde_journal one = *journal;
 		struct sonde_try_entries entries = {0};
 		code = sonde_journal_name(&one, names->name[i]);
 		code = code ? code : sonde_try_entries_read(&entries, &one);
 		code = code ? code : name_add(report, section, names->name[i], &entries);
-		code = code ? code : note_damaged(report, names->name[i], entries.damaged);
+		if (!code)
+			note_damaged(report, names->name[i], entries.damaged);
 		sonde_try_entries_fini(&entries);
 	}
 	return code;

@@ -329,6 +329,7 @@ static int report_one(struct request *request, struct sonde_report *report)
 	report->title = request->word[1];
 	report->path = request->journal.path;
 	code = code ? code : sonde_try_report(report, request->word[1], &request->entries);
+	code = code ? code : sonde_report_status(report);
 	return code ? code : render(request, report);
 }
 
@@ -342,6 +343,7 @@ static int report_all(struct request *request, struct sonde_report *report)
 	report->title = "experiments";
 	report->path = request->journal.folder;
 	code = code ? code : sonde_try_report_all(report, &request->journal, &names);
+	code = code ? code : sonde_report_status(report);
 	code = code ? code : render(request, report);
 	sonde_journal_names_free(&names);
 	return code;

@@ -31,10 +31,9 @@ struct sonde_section *sonde_try_zones_section(struct sonde_report *report)
 {
 	struct sonde_section *section = sonde_report_table(
 	    report, "try-zones", "Zones of attempts, recorded separately (--zones)", columns, COLUMNS);
-	if (section)
-		sonde_report_note(
-		    report, section, 0,
-		    "times: medians of separately recorded runs, all threads, nested zones included; p is corrected");
+	sonde_report_note(
+	    report, section, 0,
+	    "times: medians of separately recorded runs, all threads, nested zones included; p is corrected");
 	return section;
 }
 
@@ -144,13 +143,11 @@ static struct sonde_cell gain(const struct sonde_change *change, double by)
 			: sonde_cell_absent(change->is_ratio ? "too few runs" : "0 in some run, so it has no ratio");
 }
 
-static int row_add(struct sonde_report *report, struct sonde_section *section, size_t number, const struct pair *pair,
-		   double margin)
+static void row_add(struct sonde_report *report, struct sonde_section *section, size_t number, const struct pair *pair,
+		    double margin)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const char *name = sonde_report_text(report, "%s", pair->name);
-	if (!row || !name)
-		return sonde_error(ENOMEM, "out of memory for a row");
 	row[NUMBER] = sonde_cell_int(number);
 	row[ZONE] = sonde_cell_text(name);
 	row[CALLS_BEFORE] = sonde_cell_real(pair->calls[SONDE_BASELINE], 0);
@@ -159,7 +156,7 @@ static int row_add(struct sonde_report *report, struct sonde_section *section, s
 	row[AFTER] = median(pair, SONDE_CANDIDATE);
 	row[GAIN] = row[LOW] = row[HIGH] = row[P] = row[VERDICT] = sonde_cell_absent("only one side has it");
 	if (!pair->is_requested)
-		return 0;
+		return;
 	margin = pair->is_paired || margin > SONDE_CHANGE_DRIFT ? margin : SONDE_CHANGE_DRIFT;
 	row[GAIN] = gain(&pair->change, pair->change.by);
 	row[LOW] = gain(&pair->change, pair->change.low);
@@ -168,7 +165,6 @@ static int row_add(struct sonde_report *report, struct sonde_section *section, s
 	row[VERDICT] = pair->change.is_ratio
 			   ? sonde_cell_text(sonde_verdict_name(sonde_change_verdict(&pair->change, margin)))
 			   : sonde_cell_absent("0 in some run, so it has no ratio");
-	return 0;
 }
 
 int sonde_try_zones_rows(struct sonde_report *report, struct sonde_section *section, size_t number,
@@ -182,10 +178,10 @@ int sonde_try_zones_rows(struct sonde_report *report, struct sonde_section *sect
 	count = pairs_make(pairs, zones, before);
 	int code = pairs_evaluate(pairs, count) ? sonde_error(ENOMEM, "out of memory for zones") : 0;
 	for (size_t i = 0; !code && i < count; i++)
-		code = row_add(report, section, number, &pairs[i], margin);
+		row_add(report, section, number, &pairs[i], margin);
 	if (!code && zones->left_out)
-		code = sonde_report_note(report, section, 1, "attempt %zu: zones beyond the first %d are left out",
-					 number, SONDE_TRY_ZONES_MOST);
+		sonde_report_note(report, section, 1, "attempt %zu: zones beyond the first %d are left out", number,
+				  SONDE_TRY_ZONES_MOST);
 	free(pairs);
 	return code;
 }

@@ -72,7 +72,8 @@ int sonde_answer_diff(struct sonde_session *const runs[2], const struct sonde_pa
 	struct sonde_diff diff = {.baseline = runs[0], .candidate = runs[1], .options = &wanted, .report = report};
 	report->path = sonde_session_path(runs[1]);
 	report->title = sonde_report_text(report, "%s → %s", sonde_session_path(runs[0]), report->path);
-	rc = report->title ? sonde_diff_run(&diff) : sonde_error(ENOMEM, "out of memory for a title");
+	rc = sonde_diff_run(&diff);
+	rc = rc ? rc : sonde_report_status(report);
 	rc = rc ? rc : sonde_answer_json(out, report);
 	sonde_report_free(report);
 	return rc;

@@ -1,4 +1,6 @@
 /* test_devices_sections.c: kernels by name: time ranges, threads, devices, launch configurations, merged parts. */
+#include <stdlib.h>
+
 #include "device_fixture.h"
 #include "analyze/device/occupancy.h"
 
@@ -111,7 +113,8 @@ static void parts_merge_to_the_whole(void **state)
 	for (unsigned part = 0; part < PARTS; part++) {
 		struct sonde_cursor *cursor;
 		const struct sonde_batch *batch;
-		assert_int_equal(pass->begin(&states[part], session, &options), 0);
+		states[part] = calloc(1, pass->state_b);
+		assert_int_equal(pass->begin(states[part], session, &options), 0);
 		assert_int_equal(sonde_cursor_open_part(&cursor, session, pass->types, part, PARTS), 0);
 		while (sonde_cursor_next(cursor, &batch) > 0)
 			assert_int_equal(pass->feed(states[part], batch), 0);
@@ -133,8 +136,10 @@ static void parts_merge_to_the_whole(void **state)
 			     cell_int(whole, 3, "calls"),
 			 106);
 	sections_free(&s);
-	for (unsigned part = 0; part < PARTS; part++)
+	for (unsigned part = 0; part < PARTS; part++) {
 		pass->end(states[part]);
+		free(states[part]);
+	}
 	sonde_report_free(report);
 	sonde_session_close(session);
 }

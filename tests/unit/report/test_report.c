@@ -1,9 +1,11 @@
 /* test_report.c: the result model keeps order, rows and texts. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <wchar.h>
 #include <cmocka.h>
 
 #include "report/report.h"
@@ -62,9 +64,9 @@ static void notes_keep_their_order(void **state)
 	struct sonde_report *report;
 	assert_int_equal(sonde_report_new(&report), 0);
 	struct sonde_section *table = sonde_report_table(report, "functions", "Functions", columns, 3);
-	assert_int_equal(sonde_report_note(report, table, 0, "of %s", "all"), 0);
-	assert_int_equal(sonde_report_note(report, table, 1, "%d lost", 5), 0);
-	assert_int_equal(sonde_report_note(report, NULL, 0, "%0600d", 1), 0);
+	sonde_report_note(report, table, 0, "of %s", "all");
+	sonde_report_note(report, table, 1, "%d lost", 5);
+	sonde_report_note(report, NULL, 0, "%0600d", 1);
 	assert_string_equal(table->notes->text, "of all");
 	assert_int_equal(table->notes->warning, 0);
 	assert_string_equal(table->notes->next->text, "5 lost");
@@ -81,12 +83,12 @@ static void advice_belongs_to_the_last_note(void **state)
 	struct sonde_report *report;
 	assert_int_equal(sonde_report_new(&report), 0);
 	struct sonde_section *table = sonde_report_table(report, "functions", "Functions", columns, 3);
-	assert_int_equal(sonde_report_note(report, NULL, 0, "add --heap"), 0);
-	assert_int_equal(sonde_report_note(report, table, 0, "of all"), 0);
-	assert_int_equal(sonde_report_note(report, table, 0, "another: --focus NAME"), 0);
+	sonde_report_note(report, NULL, 0, "add --heap");
+	sonde_report_note(report, table, 0, "of all");
+	sonde_report_note(report, table, 0, "another: --focus NAME");
 	sonde_report_advise(report, table, SONDE_ACTION_FUNCTION, "--focus NAME");
 	sonde_report_advise(report, NULL, SONDE_ACTION_RECORD, "--heap");
-	assert_int_equal(sonde_report_note(report, table, 0, "and so on"), 0);
+	sonde_report_note(report, table, 0, "and so on");
 	assert_int_equal(table->notes->action.kind, SONDE_ACTION_NONE);
 	assert_int_equal(table->notes->next->action.kind, SONDE_ACTION_FUNCTION);
 	assert_string_equal(table->notes->next->action.text, "--focus NAME");
@@ -121,6 +123,28 @@ static void sections_and_cells_are_found_by_name(void **state)
 	sonde_report_free(report);
 }
 
+/* What cannot be added may still be used, and the report says that it is incomplete. */
+static void failed_additions_show_in_the_status(void **state)
+{
+	(void)state;
+	const wchar_t no_character[] = {0x7fffffff, 0}; /* printf refuses it */
+	struct sonde_report *report;
+	assert_int_equal(sonde_report_new(&report), 0);
+	struct sonde_section *table = sonde_report_table(report, "functions", "Functions", columns, 3);
+	sonde_report_row(report, table)[0] = sonde_cell_text("f");
+	assert_int_equal(sonde_report_status(report), 0);
+	assert_string_equal(sonde_report_text(report, "%ls", no_character), "");
+	assert_int_equal(sonde_report_status(report), -ENOMEM);
+	report->is_short = 0;
+	table->table.row_count = table->table.row_cap = (size_t)1 << 55;
+	sonde_report_row(report, table)[2] = sonde_cell_int(1);
+	assert_true(table->table.row_count == (size_t)1 << 55);
+	assert_int_equal(sonde_report_status(report), -ENOMEM);
+	sonde_report_note(report, table, 0, "advice: %ls", no_character);
+	sonde_report_advise(report, table, SONDE_ACTION_RECORD, "--heap");
+	sonde_report_free(report);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,6 +153,7 @@ int main(void)
 	    cmocka_unit_test(notes_keep_their_order),
 	    cmocka_unit_test(advice_belongs_to_the_last_note),
 	    cmocka_unit_test(sections_and_cells_are_found_by_name),
+	    cmocka_unit_test(failed_additions_show_in_the_status),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
