@@ -83,7 +83,7 @@ SONDE_CALL(int, sonde_file_errno(void), 0)
 enum sonde_full_policy {
 	SONDE_FULL_DROP = 0,      /* drop the newest events and count them */
 	SONDE_FULL_OVERWRITE = 1, /* drop the thread's oldest events and count them */
-	SONDE_FULL_BLOCK = 2,     /* wait for free space */
+	SONDE_FULL_BLOCK = 2,     /* wait for free space; after 30 s without any, as SONDE_FULL_DROP until there is */
 };
 
 struct sonde_options {
