@@ -54,7 +54,7 @@ int sonde_counter_add(const char *name, uint64_t amount)
 {
 	if (!name)
 		return SONDE_ERR_ARGUMENT;
-	if (SONDE_HOT_LOAD(sonde_hot_self->off))
+	if (sonde_thread_is_off())
 		return SONDE_ERR_OFF;
 	struct sonde_ring_pool *pool;
 	struct sonde_thread *thread = sonde_thread_enter(&pool);
@@ -139,7 +139,7 @@ static int hist_slow(struct sonde_place *place, const char *name, uint64_t value
 
 void sonde_place_histogram(struct sonde_place *place, uint64_t value)
 {
-	if (!SONDE_HOT_LOAD(sonde_hot_self->off))
+	if (!sonde_thread_is_off())
 		hist_slow(place, NULL, value);
 }
 
@@ -147,5 +147,5 @@ int sonde_histogram_record(const char *name, uint64_t value)
 {
 	if (!name)
 		return SONDE_ERR_ARGUMENT;
-	return SONDE_HOT_LOAD(sonde_hot_self->off) ? SONDE_ERR_OFF : hist_slow(NULL, name, value);
+	return sonde_thread_is_off() ? SONDE_ERR_OFF : hist_slow(NULL, name, value);
 }

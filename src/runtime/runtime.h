@@ -154,6 +154,14 @@ struct sonde_thread {
 #define SONDE_THREAD_B 8192u
 _Static_assert(sizeof(struct sonde_thread) <= SONDE_THREAD_B, "thread page");
 
+/* True if this thread's events are not recorded. So in an IFUNC resolver of a program's or library's: thread-local
+ * variables have no values there yet. */
+static inline int sonde_thread_is_off(void)
+{
+	const struct sonde_hot *hot = sonde_hot_self;
+	return !hot || SONDE_HOT_LOAD(hot->off);
+}
+
 /* The calling thread's page, registered if new, with errno preserved; NULL = off. A non-NULL result has set `busy` and
  * needs sonde_thread_leave(). `pool`: where the thread's events go. */
 struct sonde_thread *sonde_thread_enter(struct sonde_ring_pool **pool);
