@@ -157,7 +157,7 @@ void early_calls_under(const char *where)
 void early_calls_outside(const char *where)
 {
 	static int has_begun;
-	free(malloc(1)); /* an allocator of the program's initialises now, whatever is loaded */
+	free(malloc(1));             /* an allocator of the program's initialises now, whatever is loaded */
 	if (!has_begun && environ) { /* there is none in preinit */
 		has_begun = 1;
 		nvtx_begin();
