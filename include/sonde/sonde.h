@@ -15,8 +15,8 @@
  * too. No function takes a lock, allocates with malloc or changes errno. After a thread's first event, no function
  * makes a system call, except once per 64 KB of events, in sonde_snapshot(), and in the functions under "queries" and
  * "control". A child made by fork() records on its own. Names passed to macros must be string literals; names passed to
- * functions are copied. Times are in nanoseconds. Functions that return int return 0 (or a count) or one of enum
- * sonde_code.
+ * functions are copied. In an IFUNC resolver, functions record nothing, and macros may not be used. Times are in
+ * nanoseconds. Functions that return int return 0 (or a count) or one of enum sonde_code.
  *
  * Sandboxes (seccomp): record something in each thread before the filter is installed, and allow futex, fstat,
  * newfstatat, sendto and madvise, which are called when 64 KB of events or a ring are full. Threads started later also
@@ -83,7 +83,7 @@ SONDE_CALL(int, sonde_file_errno(void), 0)
 enum sonde_full_policy {
 	SONDE_FULL_DROP = 0,      /* drop the newest events and count them */
 	SONDE_FULL_OVERWRITE = 1, /* drop the thread's oldest events and count them */
-	SONDE_FULL_BLOCK = 2,     /* wait for free space */
+	SONDE_FULL_BLOCK = 2,     /* wait for free space; after 30 s without any, as SONDE_FULL_DROP until there is */
 };
 
 struct sonde_options {

@@ -54,7 +54,8 @@ _Static_assert(sizeof(struct sonde_early_head) <= SONDE_EARLY_HEAD_B, "the head 
 struct sonde_early_slot {
 	_Atomic uint64_t began; /* when the slot was claimed, in the clock above; 0 = not set yet */
 	_Atomic uint64_t moved; /* 1: the process has rings of its own and writes here no more */
-	uint64_t reserved[6];
+	_Atomic uint64_t lost;  /* calls that were not recorded: a signal handler's, on a small stack */
+	uint64_t reserved[5];
 	_Atomic uint64_t words[SONDE_EARLY_WORDS]; /* records; the first word of a record is stored last */
 };
 _Static_assert(sizeof(struct sonde_early_slot) == SONDE_EARLY_SLOT_B, "a slot of early words");

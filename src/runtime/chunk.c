@@ -3,9 +3,14 @@
  * A chunk is taken by clearing its bit with a single atomic AND: there is no list, so neither a dying thread nor a
  * hostile one can break it. If no chunk is free, the drainer is notified once (the doorbell word keeps threads from
  * repeating it). While the pool may still grow, the thread waits up to 10 ms (up to 100 ms for its first chunks). Then
- * the policy decides: give up, take the thread's own oldest chunk, or wait as long as the drainer lives. Where other
- * events are given up, events of the program's own pools wait, just like allocations, because heap totals with gaps are
- * wrong; but they wait only once.
+ * the policy decides: give up, take the thread's own oldest chunk, or wait as long as the drainer makes progress. Where
+ * other events are given up, events of the program's own pools wait, just like allocations, because heap totals with
+ * gaps are wrong; but they wait only once.
+ *
+ * No wait may stop a program for ever. If nothing becomes free for 30 s, or for 2 s while the recorder is stopped
+ * (SIGSTOP, debugger), events are dropped and counted until a chunk becomes free. Steps are counted instead of time,
+ * because no steps pass while the program itself is stopped. Less than 30 s would lose events while a live recorder
+ * does long work.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -20,9 +25,10 @@
 #define WAIT_STEP_NS 500000
 #define WAIT_STEPS_GROW 20
 #define WAIT_STEPS_FIRST 200
-#define WAIT_STEPS_POOL 60000
-#define FIRST_CHUNKS 4u      /* of a thread: zones, events, counters and a histogram */
-#define WAIT_STEPS_CHECK 100 /* steps between checks that the drainer is still there */
+#define WAIT_STEPS_STILL 60000  /* of a drainer without progress */
+#define WAIT_STEPS_STOPPED 4000 /* of a stopped one */
+#define FIRST_CHUNKS 4u         /* of a thread: zones, events, counters and a histogram */
+#define WAIT_STEPS_CHECK 100    /* steps between checks that the drainer is still there */
 
 #define MAP_AHEAD 64u
 
@@ -103,10 +109,31 @@ static void wait_freed(struct sonde_ring_pool *pool, uint32_t seen)
 	atomic_fetch_sub_explicit(&pool->waiters, 1, memory_order_relaxed);
 }
 
+/* What `process->stuck` is while the drainer is considered stuck: it changes with each chunk that becomes free. */
+static uint64_t stuck_at(const struct sonde_ring_pool *pool)
+{
+	return UINT64_C(1) << 32 | atomic_load_explicit(&pool->freed, memory_order_acquire);
+}
+
+/* True if no thread waits any more until a chunk becomes free. `still`: steps since one last did. */
+static int is_stuck(struct sonde_process *process, const struct sonde_ring_pool *pool, uint32_t still)
+{
+	uint64_t at = stuck_at(pool);
+	if (atomic_load(&process->stuck) == at)
+		return 1;
+	if (still < WAIT_STEPS_STOPPED || still % WAIT_STEPS_CHECK)
+		return 0;
+	if (still < WAIT_STEPS_STILL && !sonde_link_is_peer_stopped(process))
+		return 0;
+	atomic_store(&process->stuck, at);
+	return 1;
+}
+
 /* A short wait pays off while the pool can grow, and for a thread's first chunks, because other threads may just have
- * exited. Only once: a hung drainer must not slow down every event. */
+ * exited. Only once: a hung drainer must not slow down every event. `step`: steps waited; `still`: of these, since a
+ * chunk last became free. */
 static int may_wait(struct sonde_process *process, struct sonde_ring_pool *pool, struct sonde_thread *thread,
-		    uint32_t step)
+		    uint32_t step, uint32_t still)
 {
 	if (atomic_load(&pool->closed) || atomic_load(&process->state) == SONDE_PROCESS_OFF)
 		return 0;
@@ -118,10 +145,12 @@ static int may_wait(struct sonde_process *process, struct sonde_ring_pool *pool,
 		return 1;
 	thread->waited = 1;
 	if (pool->on_full != SONDE_RING_BLOCK) {
-		thread->waited_long |= thread->waits && step >= WAIT_STEPS_POOL;
+		thread->waited_long |= thread->waits && step >= WAIT_STEPS_STILL;
 		if (!thread->waits || thread->waited_long || pool->on_full != SONDE_RING_DROP)
 			return 0;
 	}
+	if (is_stuck(process, pool, still))
+		return 0;
 	if (!is_requested)
 		return 1;
 	int rc = sonde_link_check(process);
@@ -198,12 +227,14 @@ static struct sonde_ring_chunk *take_or_wait(struct sonde_thread *thread, struct
 	struct sonde_process *process = sonde_process_get();
 	uint32_t seen = atomic_load_explicit(&pool->freed, memory_order_acquire);
 	struct sonde_ring_chunk *chunk = take_free(process, pool, (uint32_t)thread->serial);
-	for (uint32_t step = 0; !chunk; step++) {
+	for (uint32_t step = 1, still = 1, before = seen; !chunk; step++, still++) {
 		sonde_process_doorbell(process, pool);
-		if (!may_wait(process, pool, thread, step + 1))
+		if (!may_wait(process, pool, thread, step, still))
 			break;
 		wait_freed(pool, seen);
 		seen = atomic_load_explicit(&pool->freed, memory_order_acquire);
+		still = seen == before ? still : 0;
+		before = seen;
 		chunk = take_free(process, pool, (uint32_t)thread->serial);
 	}
 	if (!chunk && pool->on_full == SONDE_RING_OVERWRITE)

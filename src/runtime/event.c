@@ -91,7 +91,7 @@ static int event_put(struct sonde_thread *thread, struct sonde_ring_pool *pool, 
 static int event_send(struct sonde_event *head, size_t fixed_b, const struct origin *origin, const struct text texts[2])
 {
 	static const struct text none[2] = {{"", 0}, {"", 0}};
-	if (SONDE_HOT_LOAD(sonde_hot_self->off))
+	if (sonde_thread_is_off())
 		return SONDE_ERR_OFF;
 	struct sonde_ring_pool *pool;
 	struct sonde_thread *thread = sonde_thread_enter(&pool);
@@ -284,7 +284,7 @@ void sonde_place_span(struct sonde_place *place, uint64_t id)
 
 static uint32_t site_by_name(const char *name, struct sonde_thread **out)
 {
-	if (SONDE_HOT_LOAD(sonde_hot_self->off))
+	if (sonde_thread_is_off())
 		return 0;
 	struct sonde_ring_pool *pool;
 	*out = sonde_thread_enter(&pool);

@@ -347,6 +347,12 @@ int sonde_link_check(struct sonde_process *process)
 	return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR) ? -EPIPE : 0;
 }
 
+int sonde_link_is_peer_stopped(const struct sonde_process *process)
+{
+	return atomic_load(&process->mode) == SONDE_MODE_LINK && link_is_ours(process) &&
+	       sonde_link_is_stopped(sonde_link_peer(process->fd));
+}
+
 /* One query at a time; returns the size of the answer, or a negative errno. Answers to abandoned queries arrive first
  * and are discarded. */
 static ssize_t ask(struct sonde_process *process, const void *question, size_t question_b, void *out, size_t out_b)

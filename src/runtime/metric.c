@@ -60,7 +60,7 @@ int sonde_counter_add(const char *name, uint64_t amount)
 {
 	if (!name)
 		return SONDE_ERR_ARGUMENT;
-	return SONDE_HOT_LOAD(sonde_hot_self->off) ? SONDE_ERR_OFF : counter_slow(NULL, name, amount);
+	return sonde_thread_is_off() ? SONDE_ERR_OFF : counter_slow(NULL, name, amount);
 }
 
 /* Raises a word to at least `value`, even if a signal handler raises it concurrently. */
@@ -133,7 +133,7 @@ static int hist_slow(struct sonde_place *place, const char *name, uint64_t value
 
 void sonde_place_histogram(struct sonde_place *place, uint64_t value)
 {
-	if (!SONDE_HOT_LOAD(sonde_hot_self->off))
+	if (!sonde_thread_is_off())
 		hist_slow(place, NULL, value);
 }
 
@@ -141,5 +141,5 @@ int sonde_histogram_record(const char *name, uint64_t value)
 {
 	if (!name)
 		return SONDE_ERR_ARGUMENT;
-	return SONDE_HOT_LOAD(sonde_hot_self->off) ? SONDE_ERR_OFF : hist_slow(NULL, name, value);
+	return sonde_thread_is_off() ? SONDE_ERR_OFF : hist_slow(NULL, name, value);
 }

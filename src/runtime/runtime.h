@@ -47,6 +47,7 @@ struct sonde_process {
 	_Atomic uint32_t recording; /* number of the recording, if this process writes it itself: pools are reused */
 	_Atomic uint32_t mapped;    /* the first chunks, whose pages are already mapped */
 	uint32_t setup_tid;
+	_Atomic uint64_t stuck;  /* the drainer makes no progress, so no thread waits for it (chunk.c) */
 	_Atomic uint32_t asking; /* only one query at a time on the single socket */
 	uint32_t unanswered;     /* abandoned queries whose answers may still arrive */
 	int fd;                  /* of the socket */
@@ -84,6 +85,7 @@ socklen_t sonde_link_address(struct sockaddr_un *out, const char *name, unsigned
 int sonde_link_is_nobody(int code);
 /* True if the recorder is stopped or dead and will not answer soon. 0 also if its state is not visible. */
 int sonde_link_is_stopped(pid_t recorder);
+int sonde_link_is_peer_stopped(const struct sonde_process *process);
 /* Sockets time out in steps; converts seconds to steps. */
 void sonde_link_step(int fd);
 unsigned sonde_link_steps(unsigned seconds);
@@ -151,6 +153,14 @@ struct sonde_thread {
 
 #define SONDE_THREAD_B 8192u
 _Static_assert(sizeof(struct sonde_thread) <= SONDE_THREAD_B, "thread page");
+
+/* True if this thread's events are not recorded. So in an IFUNC resolver of a program's or library's: thread-local
+ * variables have no values there yet. */
+static inline int sonde_thread_is_off(void)
+{
+	const struct sonde_hot *hot = sonde_hot_self;
+	return !hot || SONDE_HOT_LOAD(hot->off);
+}
 
 /* The calling thread's page, registered if new, with errno preserved; NULL = off. A non-NULL result has set `busy` and
  * needs sonde_thread_leave(). `pool`: where the thread's events go. */

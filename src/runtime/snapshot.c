@@ -41,7 +41,7 @@ int sonde_snapshot(const char *label)
 {
 	if (!label)
 		return SONDE_ERR_ARGUMENT;
-	if (SONDE_HOT_LOAD(sonde_hot_self->off))
+	if (sonde_thread_is_off())
 		return SONDE_ERR_OFF;
 	int saved = errno;
 	struct sonde_process *process = sonde_process_get();

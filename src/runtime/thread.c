@@ -149,7 +149,7 @@ struct sonde_thread *sonde_thread_current(void)
 {
 	struct sonde_hot *hot = sonde_hot_self;
 	struct sonde_thread *thread = (struct sonde_thread *)(void *)hot;
-	return hot == &nobody.hot || !thread->tid ? NULL : thread;
+	return !hot || hot == &nobody.hot || !thread->tid ? NULL : thread;
 }
 
 /* The only thread of a forked child continues with its wiped page, which the table has forgotten. */
@@ -169,6 +169,8 @@ static void page_adopt(struct sonde_thread *thread)
 
 void sonde_thread_off(struct sonde_process *process)
 {
+	if (!sonde_hot_self)
+		return;
 	__atomic_store_n(&sonde_hot_self->off, 1, __ATOMIC_SEQ_CST);
 	/* A concurrent start either sees this store and undoes it, or its state is seen here. */
 	if (atomic_load(&process->state) != SONDE_PROCESS_OFF)
@@ -216,6 +218,9 @@ static void pool_changed(struct sonde_thread *thread, struct sonde_ring_pool *po
 struct sonde_thread *sonde_thread_enter(struct sonde_ring_pool **pool)
 {
 	int saved = errno;
+	*pool = NULL;
+	if (!sonde_hot_self)
+		return NULL;
 	struct sonde_process *process = sonde_process_get();
 	*pool = process ? sonde_process_pool(process) : NULL;
 	struct sonde_thread *thread = NULL;

@@ -22,7 +22,7 @@ static int number(void)
 
 __attribute__((used)) static int (*resolve(void))(void)
 {
-	early_calls_under("program's resolver");
+	early_calls_second("program's resolver");
 	return number;
 }
 

@@ -60,43 +60,6 @@ sighandler_t __sysv_signal(int number, sighandler_t handler);
 #pragma weak pthread_clockjoin_np
 #pragma weak sem_clockwait
 
-long early_call(long number, long a, long b, long c, long d)
-{
-#if defined(__x86_64__)
-	register long r10 __asm__("r10") = d;
-	long result;
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
-			 : "rcx", "r11", "memory");
-	return result;
-#else
-	register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c;
-	register long x3 __asm__("x3") = d;
-	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
-	return x0;
-#endif
-}
-
-void early_say(const char *text)
-{
-	long length = 0;
-	while (text[length])
-		length++;
-	early_call(SYS_write, 1, (long)text, length, 0);
-}
-
-static void say_number(long number)
-{
-	char digits[24];
-	int at = sizeof digits - 1;
-	digits[at] = '\0';
-	do
-		digits[--at] = (char)('0' + number % 10);
-	while (number /= 10);
-	early_say(digits + at);
-}
-
 /* --- arguments --------------------------------------------------------------------------------------------------- */
 
 static _Alignas(PAGE_B) char page[PAGE_B];
@@ -259,16 +222,7 @@ static void note(const char *name, long result)
 	early_say(" ");
 	early_say(name);
 	early_say(result < 0 ? "=-1:" : "=");
-	say_number(result < 0 ? rc : result);
-}
-
-static void say_end(const char *where, long calls)
-{
-	early_say("\n");
-	early_say(where);
-	early_say(": ");
-	say_number(calls);
-	early_say(" calls\n");
+	early_say_number(result < 0 ? rc : result);
 }
 
 #define MAKE(name, call)                   \
@@ -294,7 +248,7 @@ void early_calls_first(const char *where)
 #define OUTSIDE SKIP
 #include "early_calls.def"
 #undef LATER
-	say_end(where, calls);
+	early_say_end(where, calls);
 }
 
 void early_calls_under(const char *where)
@@ -306,7 +260,7 @@ void early_calls_under(const char *where)
 #undef UNDER
 #undef LATER
 #undef OUTSIDE
-	say_end(where, calls);
+	early_say_end(where, calls);
 }
 
 void early_calls_outside(const char *where)
@@ -317,5 +271,10 @@ void early_calls_outside(const char *where)
 #define LATER SKIP
 #define OUTSIDE MAKE
 #include "early_calls.def"
-	say_end(where, calls);
+	early_say_end(where, calls);
+}
+
+void early_calls_second(const char *where)
+{
+	early_calls_under(where);
 }

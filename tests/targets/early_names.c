@@ -1,6 +1,6 @@
-/* early_names.c: calls every C++ operator (src/inject/heap/operators.def) and every routine of BLAS and LAPACK
- * (src/inject/blas/blas.def) that an injected object interposes, and sonde_alloc() and
- * sonde_free(). The routines are those of blas_fake.c, which print their names and the sum of their arguments. */
+/* early_names.c: calls every C++ operator (early_operators.c) and every routine of BLAS and LAPACK
+ * (src/inject/blas/blas.def) that an injected object interposes, and sonde_alloc() and sonde_free(). The routines are
+ * those of blas_fake.c, which print their names and the sum of their arguments. */
 #include "early_names.h"
 
 #include <stdint.h>
@@ -10,19 +10,11 @@
 #include "inject/blas/blas.h"
 
 #define ARGUMENTS 24
-#define SIZE_B 10u
-#define ALIGN_B 64u
 
 static void say_number(const char *text, unsigned long number)
 {
-	char digits[24];
-	int at = sizeof digits - 1;
-	digits[at] = '\0';
-	do
-		digits[--at] = (char)('0' + number % 10);
-	while (number /= 10);
 	early_say(text);
-	early_say(digits + at);
+	early_say_number((long)number);
 }
 
 /* The C library may not have begun. */
@@ -31,54 +23,6 @@ static int are_same(const char *a, const char *b)
 	while (*a && *a == *b)
 		a++, b++;
 	return *a == *b;
-}
-
-/* --- operators --------------------------------------------------------------------------------------------------- */
-
-#define NEW(symbol, parameters, ...) void *symbol parameters __attribute__((visibility("default")));
-#define DELETE(symbol, parameters, ...) void symbol parameters __attribute__((visibility("default")));
-#include "inject/heap/operators.def"
-#undef NEW
-#undef DELETE
-
-static int is_for_aligned(const char *symbol)
-{
-	for (; *symbol; symbol++)
-		if (symbol[0] == 'a' && symbol[1] == 'l' && symbol[2] == 'i')
-			return 1;
-	return 0;
-}
-
-static void *block_for(const char *symbol)
-{
-	return is_for_aligned(symbol) ? _ZnwmSt11align_val_t(SIZE_B, ALIGN_B) : _Znwm(SIZE_B);
-}
-
-static void give_back(const char *symbol, void *block)
-{
-	if (is_for_aligned(symbol))
-		_ZdlPvSt11align_val_t(block, ALIGN_B);
-	else
-		_ZdlPv(block);
-}
-
-static void call_operators(unsigned long *calls, unsigned long *faults)
-{
-	static const char nothrow[1];
-	size_t size_b = SIZE_B, align_b = ALIGN_B;
-	void *block;
-#define NEW(symbol, parameters, arguments, ...)                                       \
-	block = symbol arguments;                                                     \
-	*faults += !block || (is_for_aligned(#symbol) && (uintptr_t)block % ALIGN_B); \
-	give_back(#symbol, block);                                                    \
-	++*calls;
-#define DELETE(symbol, parameters, arguments) \
-	block = block_for(#symbol);           \
-	symbol arguments;                     \
-	++*calls;
-#include "inject/heap/operators.def"
-#undef NEW
-#undef DELETE
 }
 
 /* --- the program's own reports ------------------------------------------------------------------------------------ */
@@ -103,11 +47,14 @@ __asm__(".section .data.rel,\"aw\"\n"
 	".p2align 3\n"
 	"early_routines:\n");
 #define NAME(name) __asm__("	.quad " name "\n");
-#define NAMES(name)                                                                                 \
-	NAME(name "_")                                                                              \
-	NAME(name "_64_")                                                                           \
-	NAME(name "64_") NAME("scipy_" name "_") NAME("scipy_" name "_64_") NAME("scipy_" name "64" \
-										 "_")
+#define NAMES(name)                \
+	NAME(name "_")             \
+	NAME(name "_64_")          \
+	NAME(name "64_")           \
+	NAME("scipy_" name "_")    \
+	NAME("scipy_" name "_64_") \
+	NAME("scipy_" name "64"    \
+	     "_")
 #define NAMES_C(name)             \
 	NAME("cblas_" name)       \
 	NAME("cblas_" name "64_") \
@@ -161,7 +108,7 @@ static void call_routines(unsigned long *calls, unsigned long *faults)
 void early_names(const char *where)
 {
 	unsigned long operators = 0, routines = 0, faults = 0;
-	call_operators(&operators, &faults);
+	early_operators(&operators, &faults);
 	call_routines(&routines, &faults);
 	call_reports();
 	early_say(where);

@@ -6,6 +6,8 @@
 
 /* Calls all, and writes "WHERE: operators N, routines N, faults N". */
 void early_names(const char *where);
+/* Calls each operator, and counts calls and wrong blocks. */
+void early_operators(unsigned long *calls, unsigned long *faults);
 
 #pragma GCC visibility pop
 

@@ -101,6 +101,28 @@ static int do_flood(char **args)
 	return 0;
 }
 
+static void say_and_wait(const char *text)
+{
+	char byte;
+	if (write(STDOUT_FILENO, text, strlen(text)) != (ssize_t)strlen(text) || read(STDIN_FILENO, &byte, 1) != 1)
+		_exit(1);
+}
+
+/* As many zones of each of two kinds, each time that a byte is read. */
+static int do_halves(char **args)
+{
+	long rounds = atol(args[0]);
+	say_and_wait("begun\n");
+	for (long i = 0; i < rounds; i++) {
+		SONDE_ZONE("first");
+	}
+	say_and_wait("half\n");
+	for (long i = 0; i < rounds; i++) {
+		SONDE_ZONE("second");
+	}
+	return 0;
+}
+
 static void *flood_thread(void *data)
 {
 	do_flood(data);
@@ -436,6 +458,7 @@ int main(int argc, char **argv)
 	    {"two", do_two},       {"killed", do_killed},         {"fork", do_fork},         {"churn", do_churn},
 	    {"plugin", do_plugin}, {"signals", do_signals},       {"steps", do_steps},       {"inside", do_inside},
 	    {"pause", do_pause},   {"closed", do_closed},         {"query", do_query},       {"exec", do_exec},
+	    {"halves", do_halves},
 	};
 	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))

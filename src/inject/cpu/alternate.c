@@ -27,6 +27,7 @@
 #include "inject/hook/inject.h"
 #include "inject/hook/machine.h"
 #include "inject/hook/next.h"
+#include "inject/hook/uncounted.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define HANDLER_B 2048ul /* stack used in the first tick, which connects */
@@ -38,8 +39,15 @@
 
 /* Owner of a stack: the thread that set its bit. */
 static _Atomic uint64_t taken[INJECT_TIMERS / WORD_BITS];
-static _Atomic uintptr_t stacks[INJECT_TIMERS]; /* lowest usable address; 0 = not mapped yet */
-static _Atomic pid_t takers[INJECT_TIMERS];     /* the process that took it: a forked child inherits the table */
+static _Atomic uintptr_t stacks[INJECT_TIMERS] INJECT_UNCOUNTED; /* lowest usable address; 0 = not mapped yet */
+static _Atomic pid_t
+    takers[INJECT_TIMERS] INJECT_UNCOUNTED; /* the process that took it: a forked child inherits the table */
+
+void inject_alternate_uncount(void)
+{
+	INJECT_UNCOUNT(stacks);
+	INJECT_UNCOUNT(takers);
+}
 
 static int (*next_sigaltstack)(const stack_t *, stack_t *);
 

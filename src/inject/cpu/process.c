@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "inject/hook/births.h"
 #include "inject/hook/inject.h"
 #include "inject/hook/machine.h"
 #include "inject/hook/next.h"
@@ -191,6 +192,8 @@ static void begin(void)
 	struct inject_stack stack = inject_stack_main();
 	if (!read_environment() || (has_filters && inject_sandbox_is_inherited(filters)))
 		return;
+	inject_births_uncount();
+	inject_alternate_uncount();
 	struct inject_record *record = inject_connect_page(sizeof(*record));
 	if (!record)
 		return;

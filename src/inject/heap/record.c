@@ -19,6 +19,7 @@
 #include "inject/hook/sandbox.h"
 #include "inject/hook/stacks.h"
 #include "inject/hook/thread.h"
+#include "inject/hook/uncounted.h"
 #include "inject/hook/walk.h"
 
 #pragma weak pthread_atfork
@@ -47,7 +48,7 @@ __thread uint64_t heap_left __attribute__((tls_model("initial-exec")));
 
 /* A forked child continues with its own copies: it frees blocks that its parent sampled, and the recorder ignores
  * those. */
-_Atomic uint8_t heap_filter[1u << HEAP_FILTER_BITS];
+_Atomic uint8_t heap_filter[1u << HEAP_FILTER_BITS] INJECT_UNCOUNTED;
 _Atomic uint8_t heap_none = HEAP_NEVER;
 static struct set *sets; /* NULL: every block is recorded, or out of memory: then every free is recorded */
 

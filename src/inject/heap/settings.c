@@ -7,6 +7,7 @@
 #include "inject/hook/connect.h"
 #include "inject/hook/object.h"
 #include "inject/hook/process.h"
+#include "inject/hook/uncounted.h"
 
 const char hook_env[] = "SONDE_HEAP"; /* … mean bytes between samples (0 = every block), 1 if light */
 const int hook_waits = 1;
@@ -16,6 +17,7 @@ int heap_is_light;
 
 void hook_configure(const char *wanted)
 {
+	INJECT_UNCOUNT(heap_filter);
 	const char *seed = inject_connect_env(HEAP_SEED_ENV);
 	heap_mean_b = hook_read_number(&wanted);
 	heap_is_light = hook_read_number(&wanted) != 0;

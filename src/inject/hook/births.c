@@ -11,6 +11,7 @@
 #include <threads.h>
 
 #include "inject/hook/next.h"
+#include "inject/hook/uncounted.h"
 
 #define BIRTHS 512u /* threads that may be starting at the same time; more are not noticed */
 #define EXPORT __attribute__((visibility("default")))
@@ -31,7 +32,12 @@ struct birth {
 	void *arg;
 };
 
-static struct birth births[BIRTHS];
+static struct birth births[BIRTHS] INJECT_UNCOUNTED;
+
+void inject_births_uncount(void)
+{
+	INJECT_UNCOUNT(births);
+}
 
 static void read_sizes(struct birth *birth, const pthread_attr_t *attr)
 {

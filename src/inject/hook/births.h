@@ -4,6 +4,9 @@
 
 #include "inject/hook/stack.h"
 
+/* Before any thread is of interest: a limit on data does not count our table (hook/uncounted.h). */
+void inject_births_uncount(void);
+
 /* To be implemented by the object. */
 
 /* Called in the creating thread: true if the new thread is of interest; sets a number that is passed to it. */

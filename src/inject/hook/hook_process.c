@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "inject/hook/births.h"
 #include "inject/hook/connect.h"
 #include "inject/hook/executes.h"
 #include "inject/hook/machine.h"
@@ -92,6 +93,7 @@ static void begin(const char *wanted)
 {
 	if (inject_sandbox_is_inherited(hook_read_number(&wanted)))
 		return;
+	inject_births_uncount();
 	hook_first_pid = inject_machine_pid();
 	hook_configure(wanted);
 	int is_open = hook_is_lazy || hook_process_open();

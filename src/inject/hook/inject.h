@@ -109,6 +109,8 @@ int inject_alternate_begin(void);
 void inject_alternate_end(void);
 /* In a forked child: gives back the stacks of threads that exist only in the parent. */
 void inject_alternate_forked(void);
+/* Before any stack is taken: a limit on data does not count our tables (hook/uncounted.h). */
+void inject_alternate_uncount(void);
 
 /* --- cpu/sample.c ------------------------------------------------------------------------------------------------- */
 

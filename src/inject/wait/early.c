@@ -229,6 +229,20 @@ static void leave(struct hook_early *early)
 	inject_calls_end();
 }
 
+int wait_early_has_stack(uint64_t address)
+{
+	const struct hook_early *early = early_of();
+	return early && atomic_load_explicit(&early->state, memory_order_acquire) == OPEN &&
+	       address - early->stack_low < early->stack_end - early->stack_low;
+}
+
+void wait_early_lose(void)
+{
+	struct hook_early *early = early_of();
+	if (early && atomic_load_explicit(&early->state, memory_order_acquire) == OPEN)
+		atomic_fetch_add(&early->slot->lost, 1);
+}
+
 uint64_t wait_early_now(void)
 {
 	struct hook_early *early = early_of();

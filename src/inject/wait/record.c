@@ -1,8 +1,10 @@
 /* record.c: records a call that has returned: start, duration, stack, object (format/wait.h). */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "base/clock.h"
 #include "inject/hook/caller.h"
@@ -17,6 +19,7 @@
 #include "inject/wait/waits.h"
 
 #define CALL_WORDS 5u
+#define ROOM_B 3072u /* more than recording a call takes of the stack, a connection included */
 
 #pragma weak pthread_atfork
 #pragma weak __register_atfork
@@ -99,9 +102,42 @@ static inline struct hook_thread *enter(void)
 	return has_begun() && unlikely(is_others(hook_self)) ? NULL : hook_thread_enter();
 }
 
+/* The thread's own stack, as far as it is known, has room. */
+static inline int is_on_own_stack(const struct hook_thread *thread)
+{
+	uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	return here - thread->stack_low < thread->stack_end - thread->stack_low;
+}
+
+/* Alternate signal stacks may be as small as a handler needs without us. On such a stack nothing is recorded, and the
+ * call is counted as lost. The state of stacks without a known size, as of coroutines, is not known. */
+static int has_room(void)
+{
+	stack_t stack = {.ss_flags = 0};
+	uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	if ((has_begun() && is_on_own_stack(hook_self)) || wait_early_has_stack(here))
+		return 1;
+	if (!inject_calls_begin())
+		return 1; /* nothing is recorded that needs system calls */
+	int is_known = !inject_machine_call(SYS_sigaltstack, 0, (long)&stack, 0, 0, 0, 0);
+	inject_calls_end();
+	uint64_t low = (uint64_t)(uintptr_t)stack.ss_sp;
+	if (!is_known || !(stack.ss_flags & SS_ONSTACK) || here - low >= ROOM_B)
+		return 1;
+	if (has_begun())
+		atomic_fetch_add(&hook_self->pool->lost[SONDE_RING_LOST_SIGNAL], 1);
+	else
+		wait_early_lose();
+	return 0;
+}
+
 static __attribute__((noinline)) uint64_t first_now(void)
 {
 	int saved = errno;
+	if (wait_wanted && !has_room()) {
+		errno = saved;
+		return 0;
+	}
 	uint64_t now = !has_begun() && wait_wanted ? wait_early_now() : 0;
 	struct hook_thread *thread = !now && wait_wanted ? enter() : NULL;
 	if (thread) {
@@ -115,7 +151,9 @@ static __attribute__((noinline)) uint64_t first_now(void)
 uint64_t wait_now(void)
 {
 	const struct hook_thread *thread = hook_self;
-	return likely(thread != NULL) && likely(thread->where == HOOK_OUTSIDE) ? clock_of(thread) : first_now();
+	return likely(thread != NULL) && likely(thread->where == HOOK_OUTSIDE) && likely(is_on_own_stack(thread))
+		   ? clock_of(thread)
+		   : first_now();
 }
 
 void wait_record_words(uint64_t *out, const struct wait_call *call, uint64_t took, uint32_t stack)

@@ -60,6 +60,10 @@ void wait_early_configure(const char **wanted);
 void wait_early_birth(void);
 /* Like wait_now(); 0 = the process must connect. */
 uint64_t wait_early_now(void);
+/* True if the address is on the stack that the slot is for. */
+int wait_early_has_stack(uint64_t address);
+/* Counts a call that is not recorded. */
+void wait_early_lose(void);
 /* Record a call or an object; 0 = the process must connect. */
 int wait_early_call(const struct wait_call *call, uint64_t took, const struct hook_caller *caller);
 int wait_early_object(const uint64_t *record, uint32_t words);

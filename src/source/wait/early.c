@@ -21,6 +21,7 @@
 #include "format/early.h"
 #include "format/heap.h"
 #include "format/ring.h"
+#include "format/wait.h"
 #include "source/wait/process.h"
 #include "source/target/channel.h"
 
@@ -201,12 +202,32 @@ static uint32_t copy_records(struct sonde_wait_early *early, struct sonde_early_
 	return at - from;
 }
 
+static void lose(const struct sonde_wait_early *early, const struct row *row, const char *cause, uint64_t count)
+{
+	struct sonde_recorder_loss loss = {
+	    .source = "waits", .cause = cause, .count = count, .time_ns = sonde_clock_now_ns()};
+	if (!count)
+		return;
+	loss.process = sonde_recorder_process(early->options.recorder, row->pid, time_of(early, row->began));
+	sonde_recorder_lost(early->options.recorder, &loss);
+}
+
+static uint64_t calls_in(const uint64_t *words, uint32_t count)
+{
+	uint64_t calls = 0;
+	for (uint32_t at = 0; at < count; at += (uint32_t)sonde_wait_process_size(words[at], words[at + 1]))
+		calls += words[at] >> SONDE_HEAP_ADDRESS_BITS == SONDE_WAIT_CALL;
+	return calls;
+}
+
 static void take_words(struct sonde_wait_early *early, uint32_t i)
 {
 	struct row *row = &early->rows[i];
 	uint32_t count = copy_records(early, &early->slots[i], row->taken);
 	if (row->waits && count)
 		sonde_wait_process_add(row->waits, row->thread, early->words + row->taken, count);
+	else if (count)
+		lose(early, row, "out of memory for them", calls_in(early->words + row->taken, count));
 	if (row->waits)
 		sonde_wait_process_settle(row->waits);
 	row->taken += count;
@@ -222,6 +243,8 @@ static void end(struct sonde_wait_early *early, uint32_t i)
 	uint64_t remainder = row->taken < SONDE_EARLY_WORDS ? atomic_load(&early->slots[i].words[row->taken]) : 0;
 	if (row->waits && remainder) /* not a valid record: counted as bad */
 		sonde_wait_process_add(row->waits, row->thread, &remainder, 1);
+	if (row->began)
+		lose(early, row, sonde_ring_lost_text(SONDE_RING_LOST_SIGNAL), atomic_load(&early->slots[i].lost));
 	if (row->waits)
 		sonde_wait_process_end(row->waits);
 	if (!row->is_connected)
@@ -283,8 +306,13 @@ static void drain_slot(struct sonde_wait_early *early, uint32_t i, int final, ui
 	struct row *row = &early->rows[i];
 	int is_over = final || atomic_load(&early->slots[i].moved) || is_dead(row->pid);
 	if (!row->began) { /* it was killed, or gave the slot back, which may now belong to another process */
-		if (is_over && atomic_load(&early->head->owners[i]) == (uint32_t)row->pid)
-			end(early, i);
+		if (!is_over || atomic_load(&early->head->owners[i]) != (uint32_t)row->pid)
+			return;
+		/* It may have set `began`, written and ended since look(). */
+		row->began = atomic_load_explicit(&early->slots[i].began, memory_order_acquire);
+	}
+	if (!row->began) {
+		end(early, i);
 		return;
 	}
 	if (!final && time_of(early, row->began) + REMAINDER_NS > now_ns)

@@ -1,0 +1,38 @@
+/* uncounted.h: static arrays that a limit on a program's data (ulimit -d) does not count.
+ *
+ * The limit counts private writable memory, which our arrays are, too: under a low limit the program would get less.
+ * The kernel does not count stacks, which are memory that may grow downwards (MAP_GROWSDOWN). An array's pages are
+ * replaced by such ones, at the same address; they never grow, since other memory of ours is below. Only under a limit.
+ * Rejected: shared memory, which a forked child would share with its parent.
+ */
+#ifndef SONDE_INJECT_HOOK_UNCOUNTED_H
+#define SONDE_INJECT_HOOK_UNCOUNTED_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "inject/hook/machine.h"
+
+#define INJECT_UNCOUNTED_B 4096u
+#define INJECT_UNCOUNTED __attribute__((aligned(INJECT_UNCOUNTED_B)))
+
+/* Whole pages that have never been written to. Where pages are larger nothing is done. */
+static inline void inject_uncount(uintptr_t array, size_t array_b)
+{
+	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX};
+	if (inject_machine_call(SYS_prlimit64, 0, RLIMIT_DATA, 0, (long)limit, 0, 0) || limit[0] == UINT64_MAX)
+		return;
+	inject_machine_call(SYS_mmap, (long)array, (long)array_b, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_GROWSDOWN | MAP_NORESERVE, -1, 0);
+}
+
+#define INJECT_UNCOUNT(array)                                                                    \
+	do {                                                                                     \
+		_Static_assert(sizeof(array) % INJECT_UNCOUNTED_B == 0, "whole pages: " #array); \
+		inject_uncount((uintptr_t)(array), sizeof(array));                               \
+	} while (0)
+
+#endif
