@@ -178,8 +178,6 @@ static int run(int argc, char **argv)
 	struct sonde_parse parse = {.command = sonde_command_find("import"), .found = take, .context = &request};
 	struct sonde_import_result result = {0};
 	int code = sonde_command_parse(&parse, argc, argv);
-	for (int i = parse.remainder; !code && !parse.done && i < argc; i++)
-		code = take(&request, NULL, argv[i]);
 	if (!code && !parse.done && !request.path) {
 		fprintf(stderr, "sonde import: no file given: sonde import trace.json\n");
 		code = SONDE_EXIT_USAGE;

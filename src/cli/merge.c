@@ -105,8 +105,6 @@ static int run(int argc, char **argv)
 	struct sonde_parse parse = {.command = sonde_command_find("merge"), .found = take, .context = &request};
 	struct sonde_merge_result result;
 	int code = sonde_command_parse(&parse, argc, argv);
-	for (int i = parse.remainder; !code && !parse.done && i < argc; i++)
-		code = take(&request, NULL, argv[i]);
 	if (!code && !parse.done && !request.count) {
 		fprintf(stderr, "sonde merge: no recording given: sonde merge -o ALL.sonde A.sonde B.sonde\n");
 		code = SONDE_EXIT_USAGE;

@@ -232,7 +232,7 @@ static int take_letters(struct walk *walk, const char *word)
 }
 
 /* Behind "--" everything is a word: the rest of a command that has one, else words like those before. */
-static int optionsrest(struct walk *walk)
+static int take_rest(struct walk *walk)
 {
 	int code = 0;
 	if (walk->parse->stop_at_word)
@@ -242,7 +242,7 @@ static int optionsrest(struct walk *walk)
 	return code;
 }
 
-static int optionswords(struct walk *walk)
+static int walk_words(struct walk *walk)
 {
 	struct sonde_parse *parse = walk->parse;
 	for (walk->at = 1; walk->at < walk->argc; walk->at++) {
@@ -251,7 +251,7 @@ static int optionswords(struct walk *walk)
 		int code = 0;
 		if (strcmp(word, "--") == 0) {
 			parse->remainder = walk->at + 1;
-			return optionsrest(walk);
+			return take_rest(walk);
 		}
 		if (!is_option && parse->stop_at_word)
 			break;
@@ -274,7 +274,7 @@ int sonde_command_parse(struct sonde_parse *parse, int argc, char **argv)
 	parse->done = 0;
 	for (int words = 0; words < 2; words++) {
 		struct walk walk = {.parse = parse, .argv = argv, .argc = argc, .words = words};
-		int code = optionswords(&walk);
+		int code = walk_words(&walk);
 		if (code || parse->done)
 			return code;
 	}

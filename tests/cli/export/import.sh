@@ -17,7 +17,7 @@ run 0 "$SONDE" record -q -o zones.sonde -- "$known" 30
 run 0 "$SONDE" export -q -f chrome -o zones.json zones.sonde
 gzip -k zones.json
 "$SONDE" import -q -o probe.sonde zones.json 2>.err || { grep -q yajl .err && skip "this build cannot read JSON"; }
-run 0 "$SONDE" import -o again.sonde zones.json.gz
+run 0 "$SONDE" import -o again.sonde -- zones.json.gz
 matches "$err" "^sonde: again.sonde: imported from trace events.*: .* zones"
 for zone in compute inner rest; do
 	equal "$(sums again.sonde zones zone "calls total_ns self_ns" | grep "^\[\"$zone\"")" \

@@ -15,7 +15,7 @@ run 0 "$SONDE" record -q --heap --threads --io -o b.sonde -- "$known"
 run 5 "$SONDE" record -q --heap --threads --io -o c.sonde -- "$leaks" known
 run 0 "$SONDE" record -q --heap=full --threads --io -o d.sonde -- "$waits" convoy 20
 OMPI_COMM_WORLD_RANK=3 run 0 "$SONDE" record -q --heap --threads --io -o e.sonde -- "$critical" stages 3 3 5 2
-run 0 "$SONDE" merge -o all.sonde a.sonde b.sonde c.sonde d.sonde e.sonde
+run 0 "$SONDE" merge -o all.sonde -- a.sonde b.sonde c.sonde d.sonde e.sonde
 has "$err" "all.sonde: 5 recordings"
 lacks "$(ls)" "all.sonde."
 
