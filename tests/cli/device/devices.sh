@@ -21,7 +21,7 @@ equal "$(rows m.sonde devices | jq -c 'map([.busy_share, .kernel_ns, .concurrenc
 	"$(for part in d e; do rows $part.sonde devices; done | jq -cs 'add | map([.busy_share, .kernel_ns, .concurrency])')"
 for section in devices streams; do # shares are of each device's or queue's own time, and labelled so
 	run 0 env COLUMNS=400 "$SONDE" report -q --section $section m.sonde
-	matches "$out" 'busy: .* ÷ [0-9.]+ s of wall time of its own recording'
+	matches "$out" 'busy: .* ÷ [0-9.]+ s of wall time in the row.s own recording'
 	run 0 env COLUMNS=400 "$SONDE" report -q --section $section d.sonde
 	matches "$out" 'busy: .* ÷ [0-9.]+ s of wall time'
 done
