@@ -20,8 +20,9 @@
  *
  * Sandboxes (seccomp): record something in each thread before the filter is installed, and allow futex, fstat,
  * newfstatat, sendto and madvise, which are called when 64 KB of events or a ring are full. Threads started later also
- * call gettid and mmap, and forked children reconnect (socket and related calls). A program that allows less must call
- * sonde_stop() first, and must not record in threads that it starts later.
+ * call gettid and mmap, and forked children reconnect (socket and related calls). A thread that waits for a full ring
+ * (`--on-full block`) also calls recvfrom, and after 2 s getsockopt, openat, read and close. A program that allows less
+ * must call sonde_stop() first, and must not record in threads that it starts later.
  *
  * Limits: 65535 open zones (deeper ones are left out) and 64 histograms per thread. Anything beyond a limit is counted
  * by cause in the recording, and in sonde_lost().

@@ -338,6 +338,7 @@ int sonde_pass_run(struct sonde_session *session, const struct sonde_pass *const
 		rc = merge_all(&run);
 	if (rc == 0)
 		rc = finish_all(&run, report);
+	rc = rc ? rc : sonde_report_status(report);
 	for (unsigned i = 0; i <= MAX_WORKERS; i++)
 		states_end(&run, &run.workers[i]);
 	free(run.passes);

@@ -124,6 +124,7 @@ static int render(const struct request *request, const struct sonde_roof *roof, 
 	report->title = "Measured ceilings";
 	report->path = "";
 	code = sonde_roofline_ceilings(roof, report);
+	code = code ? code : sonde_report_status(report);
 	code = code ? code : sonde_output_report(report, format, request->rendering.output, request->rendering.force);
 	sonde_report_free(report);
 	return code;

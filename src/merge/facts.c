@@ -89,8 +89,9 @@ static void say_detail(struct fold *fold, const struct sonde_merge_inputs *input
 	else
 		sonde_buf_printf(&line, ": %s%s", word ? word : "", row && *row->detail ? ": " : "");
 	sonde_buf_printf(&line, "%s", row ? row->detail : "");
-	if (word)
-		say(&fold->detail, sonde_buf_string(&line));
+	const char *detail = sonde_buf_string(&line);
+	if (word && !line.error)
+		say(&fold->detail, detail);
 	sonde_buf_fini(&line);
 }
 

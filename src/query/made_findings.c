@@ -85,6 +85,7 @@ static int make(struct sonde_session *session, struct sonde_query_made *made,
 	if (rc)
 		return rc;
 	rc = sonde_findings_find(&found, session, &options, report, NULL);
+	rc = rc ? rc : sonde_report_status(report);
 	rc = rc ? rc : take_what(&found, made);
 	free(found.rows);
 	sonde_report_free(report);

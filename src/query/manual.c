@@ -17,7 +17,8 @@ char *sonde_query_manual(void)
 		for (size_t k = 0; k < table->column_count; k++)
 			sonde_buf_printf(&text, "%s\t%s\n", table->columns[k].name, table->columns[k].meaning);
 	}
-	char *copy = strdup(sonde_buf_string(&text));
+	const char *string = sonde_buf_string(&text);
+	char *copy = text.error ? NULL : strdup(string);
 	sonde_buf_fini(&text);
 	return copy;
 }

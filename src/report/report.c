@@ -116,7 +116,8 @@ static int rows_grow(struct sonde_report *report, struct sonde_table *table)
 struct sonde_cell *sonde_report_row(struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_table *table = &section->table;
-	if (table->row_count == table->row_cap && rows_grow(report, table) < 0)
+	assert(table->column_count > 0);
+	if (report->is_short || (table->row_count == table->row_cap && rows_grow(report, table) < 0))
 		return report->spare_row;
 	return table->cells + table->row_count++ * table->column_count;
 }

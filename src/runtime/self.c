@@ -229,6 +229,7 @@ static void begin(struct sonde_process *process, const struct fresh *fresh, stru
 	drain = sonde_drain_init(span, pool, chunks, clock);
 	sink = sonde_sink_init(span + SONDE_DRAIN_B, pool, file);
 	atomic_store(&process->mapped, 0);
+	atomic_store(&process->stuck, 0);
 	process->pool_b = sonde_ring_pool_b(chunks);
 	atomic_fetch_add(&process->recording, 1);
 	atomic_store(&process->pool, pool);

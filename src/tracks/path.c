@@ -57,8 +57,9 @@ static int describe(struct sonde_tracks *tracks, const struct path *path, const 
 	struct sonde_track_event *event = &tracks->event;
 	const char *where = sonde_critical_step_where(tracks->session, step, path->texts);
 	event->name = sonde_critical_step_name(tracks->session, step, path->texts);
-	if (!where || !event->name)
-		return sonde_error(ENOMEM, "out of memory for the names of the critical path");
+	int rc = sonde_report_status(path->texts);
+	if (rc)
+		return rc;
 	event->track.process = run->root_process ? run->root_process : 1;
 	event->what = sonde_critical_step_kind(step);
 	event->thread = step->queue ? 0 : step->thread;

@@ -84,10 +84,8 @@ const char *sonde_critical_step_where(const struct sonde_session *session, const
 	if (!queue)
 		return thread ? thread->name : "";
 	const char *device = sonde_device_label(session, queue->device, report);
-	const char *on = device && *device ? " on " : "";
+	const char *on = *device ? " on " : "";
 	char label[SONDE_DEVICE_LABEL_MAX_B];
-	if (!device)
-		return NULL;
 	sonde_queue_label_put(session, step->queue, label, sizeof label);
 	return sonde_report_text(report, "%s%s%s", label, on, device);
 }

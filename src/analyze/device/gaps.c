@@ -163,8 +163,6 @@ static int row_add(const struct sonde_device_times *times, const struct sonde_ga
 	}
 	row[UNKNOWN] = sonde_cell_real((ns - (double)known_ns) / ns, 0);
 	names(row, gap, times->session, report);
-	if (row[THREAD].kind == SONDE_CELL_TEXT && !row[THREAD].text)
-		return sonde_error(ENOMEM, "out of memory for the name of a thread");
 	row[DEVICE] = sonde_cell_text(device);
 	return 0;
 }

@@ -421,6 +421,7 @@ static int is_doubtful(const struct sonde_facts *facts, enum sonde_ceilings ceil
 	rc = rc ? rc : evaluate_all(&other, &possible);
 	if (!rc)
 		suppress(&possible, facts->session, possible.report, NULL);
+	rc = rc ? rc : sonde_report_status(possible.report);
 	rc = rc ? rc : sonde_finding_is_doubtful(facts, noise, found, &possible);
 	if (!rc && ceilings == SONDE_CEILINGS_ANY)
 		rc = note_withheld(found, &possible, section);

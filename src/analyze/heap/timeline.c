@@ -115,19 +115,18 @@ static int draw(const struct sonde_heap_pass *pass, uint32_t heap, size_t used, 
 	size_t count = is_given ? pass->options.limit : DEFAULT_ROWS;
 	drawing.count = count < ROWS_MAX ? count : ROWS_MAX;
 	drawing.rows = calloc(drawing.count, sizeof *drawing.rows);
-	if (!drawing.rows) {
+	if (!drawing.rows)
 		return sonde_error(ENOMEM, "out of memory for a timeline");
-	}
+	/* Other errors are damaged chunks, which the notes report. */
 	int rc = sonde_session_heap_timeline(pass->session, heap, &drawing.range, drawing.rows, drawing.count);
-	drawing.peak_b = pass->sums.heaps[heap].peak_b;
-	if (rc != -ENOMEM)
+	if (rc != -ENOMEM) {
+		drawing.peak_b = pass->sums.heaps[heap].peak_b;
 		note_what(&drawing, heap, used, report, section);
-	if (!rc)
 		sonde_heap_pass_notes(pass, report, section);
-	if (!rc)
 		rows_add(&drawing, pass->sums.heaps[heap].peak_ns, report, section);
+	}
 	free(drawing.rows);
-	return rc;
+	return rc == -ENOMEM ? rc : 0;
 }
 
 /* The highest heap of the kind given by --heap-of, which exists. */

@@ -117,6 +117,8 @@ static int compare_ends(const void *left, const void *right, void *state)
 static int state_make(struct sonde_series_sums *sums)
 {
 	struct sonde_tree_state *state = sums->state = calloc(1, sizeof *state);
+	if (!state)
+		return -ENOMEM;
 	state->held = calloc(sums->row_count + 1, sizeof *state->held);
 	state->alive = calloc(sums->row_count + 1, sizeof *state->alive);
 	state->ends = calloc(sums->row_count + 1, sizeof *state->ends);

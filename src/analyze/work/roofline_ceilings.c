@@ -47,11 +47,9 @@ static int flops_row(const struct sonde_roof *roof, int set, int precision, stru
 		     struct sonde_section *section)
 {
 	const struct sonde_roof_figure *figures = roof->flops[set][precision];
-	struct sonde_cell *row;
 	if (!figures[SONDE_ROOF_ONE].runs && !figures[SONDE_ROOF_ALL].runs)
 		return 0; /* the CPU does not support it */
-	if (!(row = sonde_report_row(report, section)))
-		return -ENOMEM;
+	struct sonde_cell *row = sonde_report_row(report, section);
 	row[NAME] = sonde_cell_text(sonde_roof_set_title((enum sonde_roof_set)set));
 	row[WHAT] = sonde_cell_text(precision_title(precision));
 	row[SORT] = sonde_cell_text("GFLOP/s");

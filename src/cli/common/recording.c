@@ -121,7 +121,8 @@ char *sonde_recording_manual(void)
 	for (size_t i = 0; i < sonde_source_count; i++)
 		if (sonde_sources[i]->manual)
 			sonde_buf_text(&text, sonde_sources[i]->manual);
-	char *copy = strdup(sonde_buf_string(&text));
+	const char *string = sonde_buf_string(&text);
+	char *copy = text.error ? NULL : strdup(string);
 	sonde_buf_fini(&text);
 	return copy;
 }

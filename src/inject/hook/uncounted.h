@@ -19,14 +19,23 @@
 #define INJECT_UNCOUNTED_B 4096u
 #define INJECT_UNCOUNTED __attribute__((aligned(INJECT_UNCOUNTED_B)))
 
-/* Whole pages that have never been written to. Where pages are larger nothing is done. */
+/* Whole pages that have never been written to. Not on AArch64, whose pages may be larger: the kernel would replace what
+ * lies next to the array, too. */
 static inline void inject_uncount(uintptr_t array, size_t array_b)
 {
+#if defined(__x86_64__)
+	const long kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
 	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX};
 	if (inject_machine_call(SYS_prlimit64, 0, RLIMIT_DATA, 0, (long)limit, 0, 0) || limit[0] == UINT64_MAX)
 		return;
-	inject_machine_call(SYS_mmap, (long)array, (long)array_b, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_GROWSDOWN | MAP_NORESERVE, -1, 0);
+	/* A kernel before 6.12 that refuses may have unmapped the old pages already. */
+	if (inject_machine_call(SYS_mmap, (long)array, (long)array_b, PROT_READ | PROT_WRITE, kind | MAP_GROWSDOWN, -1,
+				0) != (long)array)
+		inject_machine_call(SYS_mmap, (long)array, (long)array_b, PROT_READ | PROT_WRITE, kind, -1, 0);
+#else
+	(void)array;
+	(void)array_b;
+#endif
 }
 
 #define INJECT_UNCOUNT(array)                                                                    \

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 struct sonde_detail {
-	char text[1024]; /* longer ones are cut off */
+	char text[4096]; /* longer ones are cut off */
 	size_t used;
 };
 

@@ -83,3 +83,24 @@ for i in $(seq 0 29); do
 	figures=$((figures + 1))
 done
 holds "$figures >= 1"
+
+# A damaged chunk of allocations: the heap over time is drawn from the others, as the heap's other sections are.
+run 0 "$SONDE" record -q --heap=full -o heap.sonde -- python3 -c 'import json
+kept = [json.dumps({str(i): [i] * 9}) for i in range(20000)]'
+python3 - <<'P'
+data = open("heap.sonde", "rb").read()
+for i in range(24):
+    bad = bytearray(data)
+    bad[len(bad) * (2 * i + 1) // 48] ^= 0x55
+    open(f"heap{i}.sonde", "wb").write(bad)
+P
+unread=0
+for i in $(seq 0 23); do
+	code=0 expected=0
+	"$SONDE" report --section heap heap$i.sonde >.out 2>.err || expected=$?
+	"$SONDE" report --section timeline heap$i.sonde >.out 2>.err || code=$?
+	equal "$code" "$expected"
+	! grep -q 'could not be read' .out || unread=$((unread + 1))
+done
+echo "$unread of 24 recordings have a chunk that could not be read"
+holds "$unread >= 1"
