@@ -6,6 +6,7 @@
 #include "source/stack/call_site.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define CALL_MAX_B 7u
 
