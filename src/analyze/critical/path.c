@@ -135,7 +135,7 @@ static void devices_note(const struct sonde_critical *critical, const struct son
 	if (path->unasked)
 		sonde_report_note(
 		    report, section, 1,
-		    "%zu time%s the submitting thread of GPU work is unknown: the path stays in the waiting thread",
+		    "the submitting thread of GPU work was unknown %zu time%s: the path stays in the waiting thread",
 		    path->unasked, sonde_plural(path->unasked));
 	if (critical->unended_waits)
 		sonde_report_note(

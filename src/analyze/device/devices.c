@@ -210,7 +210,7 @@ static void rows_add(const struct sonde_device_times *times, const struct work *
 			row_add(times, id, &works[id], report, section);
 	section->table.omitted = limit && count > limit ? count - limit : 0;
 	sonde_report_note(report, section, 0,
-			  "busy: at least one queue was active ÷ %s; kernels and copies: the sum over all queues",
+			  "busy: time with at least one queue active ÷ %s; kernels and copies: the sum over all queues",
 			  sonde_device_times_whole(times, report));
 	sonde_device_times_note(times, report, section);
 }

@@ -159,7 +159,7 @@ static void rows_add(const struct sonde_device_times *times, const struct way *w
 		row_add(times, &ways[i], report, section);
 	section->table.omitted = limit && count > limit ? count - limit : 0;
 	sonde_report_note(report, section, 0,
-			  "of the time: time with such a copy ÷ %s; copies through host memory are not included",
+			  "'of the time': time in which such a copy ran ÷ %s; copies through host memory are not included",
 			  sonde_device_times_whole(times, report));
 	sonde_device_times_note(times, report, section);
 }

@@ -281,10 +281,10 @@ static int table_fill(struct sonde_diff *diff, const struct comparisons *all, co
 	for (size_t i = 0; !code && i < all->count; i++)
 		code = row_add(diff, section, &all->rows[i], noise);
 	if (!code)
-		sonde_report_note(
-		    diff->report, section, 0,
-		    "ratios of means of groups of iterations, after warm-up; a verdict needs p < 0.01 and %.3g %%",
-		    200 * diff->options->margin);
+		sonde_report_note(diff->report, section, 0,
+				  "ratios of means of groups of iterations, after warm-up; a verdict needs p < 0.01 "
+				  "and a %.3g %% change",
+				  200 * diff->options->margin);
 	return code;
 }
 

@@ -182,7 +182,7 @@ static void note_selected(const struct sonde_heap_pass *pass, struct sonde_repor
 	const struct sonde_pass_options *options = &pass->options;
 	if (options->selection.from_ns || options->selection.to_ns)
 		sonde_report_note(
-		    report, section, 0, "from %.3f s to %.3f s; peak and live at its end include blocks from before",
+		    report, section, 0, "from %.3f s to %.3f s; peak and blocks live at the end include blocks allocated before it",
 		    sonde_heap_second(pass, pass->window.from_ns), sonde_heap_second(pass, pass->window.to_ns));
 	if (options->selection.thread)
 		sonde_report_note(report, section, 0, "blocks allocated by %s, freed by any thread",

@@ -225,8 +225,7 @@ static void notes_add(const struct latency *latency, struct sonde_report *report
 			  "latency: a sample's CPU time ÷ the number of running threads%s; ± is the 95 %% interval",
 			  cpus_text(latency, report));
 	sonde_report_note(report, section, 0,
-			  "if 2× as fast: 1 ÷ (1 − share of the run ÷ 2) (estimated), if nothing else "
-			  "waits differently");
+			  "'if 2× as fast': 1 ÷ (1 − share of the run ÷ 2), estimated: other waiting stays the same");
 }
 
 /* Without context switches the parallelism is unknown. */

@@ -229,7 +229,7 @@ static int notes_add(struct roofline *roofline, const struct reported *reported)
 	sonde_report_note(report, section, 0, "work was reported during %.1f %% of %.3f s of %s; the rest is unknown",
 			  covered * 100, sonde_window_s(&roofline->window), roofline->window.what);
 	sonde_report_note(report, section, 0,
-			  "rates: work ÷ time with a thread in such a call; roof: measured, for as many threads%s",
+			  "rates: work ÷ time with a thread in the call; roof: measured with the same number of threads%s",
 			  roofline->from_cache ? " on this machine, not by the recording" : "");
 	sonde_report_note(report, section, 0,
 			  "bound: the ceiling above; a small share of that ceiling suggests latency, dependencies or "

@@ -121,9 +121,9 @@ static void notes_add(const struct sonde_roof *roof, struct sonde_report *report
 			  *roof->cpu ? roof->cpu : "processor without a name", (unsigned long long)roof->cpus,
 			  roof->cpus == 1 ? "" : "s", (unsigned long long)roof->threads, date);
 	sonde_report_note(report, section, 0, "the best of several runs; spread: how far the median run was below it");
-	sonde_report_note(report, section, 0,
-			  "bytes named by loads and stores: copy 2, triad 3 per byte of an array; "
-			  "write-allocate is not counted");
+	sonde_report_note(
+	    report, section, 0,
+	    "bytes of loads and stores in the code, per array byte: copy 2, triad 3; no write-allocate traffic");
 	doubts_add(roof, report, section);
 }
 

@@ -96,7 +96,7 @@ section heap --from "$(seconds 1)" >from.json
 equal "$(of keeps peak_b <from.json) $(of keeps allocations <from.json)" "100000 0"
 equal "$(of peaks peak_b <from.json) $(of peaks allocations <from.json)" "100000 0"
 equal "$(of peaks left_b <from.json) $(of moves allocations <from.json)" "0 1000"
-has "$(notes)" "peak and live at its end include blocks from before"
+has "$(notes)" "peak and blocks live at the end include blocks allocated before it"
 equal "$(section timeline -n 10000 --from "$(seconds 1)" | jq '[.[].allocations] | add')" "$(jq '[.[].allocations] | add' from.json)"
 
 # Threads: the one that allocated, and the one that freed.

@@ -417,7 +417,7 @@ static void nobody_requested(void **state)
 	struct sections s = sections_of(path, "critical-path", NULL);
 	const struct sonde_section *t = sections_get(&s, "critical-path");
 	assert_true(sections_noted(t->notes, "50.0 % of the path is GPU work"));
-	assert_true(sections_noted(t->notes, "1 time the submitting thread of GPU work is unknown"));
+	assert_true(sections_noted(t->notes, "the submitting thread of GPU work was unknown 1 time"));
 	assert_true(sections_noted(t->notes, "1 of 2 calls that wait for GPUs match no GPU work"));
 	assert_true(sections_noted(t->notes, "5 GPU activities were lost"));
 	sections_free(&s);
