@@ -64,7 +64,7 @@ lock=$(rows a.sonde locks | jq '.[] | select(.lock == "table_lock")')
 held "$lock" table
 has "$(jq -r .held_in <<<"$lock")" read_for
 run 0 "$SONDE" report --section locks a.sonde
-has "$(tr -s ' \n' ' ' <<<"$out")" "readers share a lock"
+has "$(tr -s ' \n' ' ' <<<"$out")" "shared by readers: held from the first in"
 
 record sleep 20
 waited sleep slept
