@@ -123,6 +123,20 @@ static void sections_and_cells_are_found_by_name(void **state)
 	sonde_report_free(report);
 }
 
+/* Called by sanitizers: a failed allocation gives NULL there, too. */
+const char *__asan_default_options(void);
+const char *__tsan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
+const char *__tsan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
 /* What cannot be added may still be used, and the report says that it is incomplete. */
 static void failed_additions_show_in_the_status(void **state)
 {
