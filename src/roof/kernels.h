@@ -12,7 +12,7 @@
 
 #include "roof/roof.h"
 
-/* Above this limit FP32 lanes are not exact. */
+/* With more iterations, sums in FP32 lanes are no longer exact. */
 #define SONDE_ROOF_ITERATIONS_MAX ((uint64_t)1 << 18)
 
 struct sonde_roof_flops_kernel {

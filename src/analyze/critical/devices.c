@@ -162,7 +162,7 @@ static int read_activities(struct reading *reading, uint64_t from_ns, each_fn *e
 			    sonde_session_operation(critical->session, batch->activities.operation[i]);
 			error = operation ? each(reading, batch, i, operation) : 0;
 		}
-		rc = 0; /* unreadable chunks are reported in bytes (critical/path.c) */
+		rc = 0; /* unreadable chunks are no error here: critical/path.c reports how many bytes are missing */
 	}
 	sonde_cursor_close(cursor);
 	return error ? error : rc;
@@ -170,8 +170,8 @@ static int read_activities(struct reading *reading, uint64_t from_ns, each_fn *e
 
 /* --- ends of waits ------------------------------------------------------------------------------------------------ */
 
-/* Activities that a call waited for have ended when it (or the last such call) returns: a later end is a clock
- * error. */
+/* Indexes waits by correlation, and corrects the ends of activities: when a call that waits for an activity returns (of
+ * several such calls, the last), the activity has ended, so a slightly later end is a clock error. */
 static int key_waits(struct reading *reading)
 {
 	struct sonde_critical *critical = reading->critical;
@@ -406,7 +406,8 @@ static void find_all_before(struct sonde_critical *critical)
 	}
 }
 
-/* Where the submitter is unknown, uses the thread that waited for the activity, or for a later one of its queue. */
+/* Where the submitter is unknown, uses the thread that waited for the activity, or for a later activity in the same
+ * queue. */
 static void find_unasked(struct reading *reading)
 {
 	struct sonde_critical *critical = reading->critical;

@@ -51,7 +51,7 @@ struct sonde_critical_part {
 
 struct sonde_critical_scaled {
 	struct sonde_critical_part *parts;
-	size_t *begin; /* by thread id, plus one */
+	size_t *begin; /* by thread id: index of its first part; one entry more than threads */
 	double *takes; /* by device operation: factor for its time; NULL = unchanged */
 	int is_found;
 	uint64_t assumed; /* number of inferred holds (critical/holds.h) */

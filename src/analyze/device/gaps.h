@@ -32,7 +32,7 @@ struct sonde_gap {
 	uint64_t cause_ns[SONDE_GAP_CAUSES];
 	uint32_t zone_site,
 	    zone_depth;    /* the innermost zone that covers at least half of the gap; depth + 1, 0 = none */
-	uint32_t function; /* with the most samples */
+	uint32_t function; /* the function with the most samples */
 	int has_function;
 };
 

@@ -25,7 +25,7 @@ struct sonde_device_blocks {
 
 /* `times` must be sorted. -ENOMEM. */
 int sonde_device_blocks_read(struct sonde_device_blocks *out, const struct sonde_device_times *times);
-/* Treats each size that a pool reserves as a block, until the size changes. */
+/* Reads the sizes of memory pools: each size that a pool has reserved counts as one block until the size changes. */
 int sonde_device_pools_read(struct sonde_device_blocks *out, const struct sonde_device_times *times);
 void sonde_device_blocks_fini(struct sonde_device_blocks *blocks);
 
@@ -35,7 +35,7 @@ struct sonde_device_peak {
 	uint64_t end, end_b;      /* live at the end of the window */
 };
 
-/* -ENOMEM. */
+/* Computes the figures of `count` blocks. -ENOMEM. */
 int sonde_device_peak_of(struct sonde_device_peak *out, const struct sonde_device_block *blocks, size_t count,
 			 const struct sonde_window *window);
 int sonde_device_block_lives(const struct sonde_device_block *block, uint64_t at_ns);

@@ -142,7 +142,7 @@ static int add_times(struct counters *counters, const struct sonde_device_times 
 	return rc;
 }
 
-/* All 0 if memory was too small for all kernels: then there is no finding. */
+/* Fills in the sums. They are all 0 if memory was too small for all kernels: then there is no finding. */
 static int counters_read(struct counters *counters, const struct sonde_facts *facts)
 {
 	struct sonde_device_times *times = NULL;
@@ -164,7 +164,7 @@ static double shared_ns(const struct counter *counter)
 
 /* --- the driver's counters ---------------------------------------------------------------------------------------- */
 
-/* True if the driver reads only one device, and only one is not a CPU. */
+/* True if the driver's readings are of only one GPU, and only one device of the recording is not a CPU. */
 static int is_only(const struct sonde_facts *facts, const struct sonde_columns_machine *machine)
 {
 	const char *first = NULL;
@@ -197,8 +197,8 @@ static int is_object(const struct sonde_facts *facts, const struct sonde_columns
 	return uuid && *uuid && *device->uuid ? !strcmp(uuid, device->uuid) : is_only(facts, machine);
 }
 
-/* Share of time in which the matrix units were busy; NAN = not read, or merged: then objects of several machines share
- * one name. */
+/* Share of time in which the matrix units were busy; NAN = not read, or the recording is merged, in which case objects
+ * of several machines share a name. */
 static double matrix_share(const struct sonde_facts *facts, const struct sonde_device *device)
 {
 	const struct sonde_columns_machine *machine = &facts->columns.machine;

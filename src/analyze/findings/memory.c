@@ -48,8 +48,8 @@ static double peak_of(const struct sonde_facts *facts)
 	return most_b;
 }
 
-/* As a share of allocated bytes or of the peak: for a heap with high turnover, leaked bytes are a small share of the
- * allocated ones. */
+/* Compares leaked bytes with all allocated bytes, and with the peak: in a heap with high turnover, leaked bytes are a
+ * small share of the allocated bytes. */
 static int leak_add(const struct sonde_facts *facts, const struct sonde_columns_leaks *leaks, size_t row,
 		    struct sonde_found *found)
 {

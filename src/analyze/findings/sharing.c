@@ -186,8 +186,8 @@ static int slice_add(void *state, const struct sonde_batch *batch, size_t i)
 	return 0;
 }
 
-/* The share of the time in the function that is in slices in which at least two threads were in it: 0 … 1; 0 if samples
- * are too far apart to tell; negative = an errno. Covers at most SLICES_MAX slices. */
+/* The fraction (0 … 1) of the time in the function that falls into slices with at least two threads in the function; 0
+ * if samples are too far apart to tell; negative = an errno. Covers at most SLICES_MAX slices. */
 static double at_once(const struct sonde_facts *facts, const struct suspect *suspect)
 {
 	uint64_t slice_ns = SLICE_PERIODS * sonde_session_period_ns(facts->session), all_ns = 0, together_ns = 0;
@@ -290,7 +290,7 @@ static int is_narrow(const struct spots *spots, struct suspect *suspect)
 	return suspect->threads >= 2;
 }
 
-/* Keeps those hot addresses that belong to one write: the first that qualifies. 1, 0 = none, or a negative errno. */
+/* Keeps only the hot addresses that belong to one write, the first that qualifies. 1, 0 = none, or a negative errno. */
 static int find_write(const struct spots *spots, struct suspect *suspect)
 {
 	struct sonde_session *session = spots->facts->session;

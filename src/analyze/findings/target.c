@@ -49,7 +49,7 @@ static int is_named(const struct sonde_device *device, const char *name)
 	return !strcasecmp(device->name, name) || (strlen(name) >= NAME_LEAST_B && strcasestr(device->name, name));
 }
 
-/* NULL = no device matches. */
+/* The first device that matches a name; NULL = none. */
 static const struct sonde_device *device_named(const struct sonde_session *session, const char *name)
 {
 	for (uint32_t id = 1; id <= sonde_session_device_count(session); id++) {

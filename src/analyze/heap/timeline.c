@@ -129,7 +129,7 @@ static int draw(const struct sonde_heap_pass *pass, uint32_t heap, size_t used, 
 	return rc == -ENOMEM ? rc : 0;
 }
 
-/* The highest heap of the kind given by --heap-of, which exists. */
+/* The heap with the highest peak among those of the kind given by --heap-of; there is at least one. */
 static uint32_t highest_of(const struct sonde_heap_pass *pass)
 {
 	uint32_t best = 0;

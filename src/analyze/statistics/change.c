@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #define P_MOST 0.01
-#define TAIL 0.025 /* on either side of the interval */
+#define TAIL 0.025 /* probability outside the interval, on either side */
 #define Z_TAIL 1.959964
 #define EXACT_PAIRS 200u  /* above this, the normal approximation of rank sums is good enough */
 #define EXACT_VALUES 100u /* in both sets together */

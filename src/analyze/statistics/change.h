@@ -23,10 +23,10 @@ enum sonde_verdict {
 struct sonde_change {
 	size_t baseline, candidate; /* number of values */
 	int is_ratio;
-	/* Baseline ÷ candidate, so above 1 the candidate's values are lower; otherwise baseline − candidate. With the
-	 * 95 % interval, which is infinite (from 0 for a ratio) if there are too few values. */
+	/* Baseline ÷ candidate, so above 1 the candidate's values are lower; otherwise baseline − candidate. `low` and
+	 * `high` are the 95 % interval, which is infinite (from 0 for a ratio) if there are too few values. */
 	double by, low, high;
-	double p; /* two-sided, that there is no change; 1 if there is too little data */
+	double p; /* two-sided p-value of "no change"; 1 if there is too little data */
 };
 
 /* Values at the same index were measured next to each other: signed ranks of their differences. -ENOMEM. */
@@ -44,7 +44,7 @@ int sonde_change_correct(double *p, size_t count);
  * difference. Lower values are better; improved and regressed require p < 0.01 and a change beyond the margin. */
 enum sonde_verdict sonde_change_verdict(const struct sonde_change *change, double margin);
 
-/* Why that verdict is inconclusive, in a sentence; "" if it is not. `what` was measured: "runs". */
+/* Why a verdict is inconclusive, in a sentence; "" if it is conclusive. `what`: what was measured, such as "runs". */
 struct sonde_change_why {
 	char text[128];
 };
@@ -53,7 +53,7 @@ struct sonde_change_why sonde_change_why(const struct sonde_change *change, doub
 /* "improved" */
 const char *sonde_verdict_name(enum sonde_verdict verdict);
 
-/* "1.225× faster", "2.292× slower", of a ratio baseline ÷ candidate. */
+/* A ratio baseline ÷ candidate in words: "1.225× faster", "2.292× slower". */
 struct sonde_change_words {
 	char text[48];
 };
