@@ -36,7 +36,7 @@ struct sonde_roof_team {
 	const void *job;
 	uint64_t run_ns;
 	_Atomic unsigned waiting;    /* members that have not reached the start; the last one sets the start time */
-	_Atomic uint64_t started_ns; /* 0 = not started; no other data depends on its memory order */
+	_Atomic uint64_t started_ns; /* 0 = not started; no other data is published with it */
 	_Atomic int error;           /* the first errno of any member */
 	struct member members[];
 };

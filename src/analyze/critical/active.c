@@ -2,9 +2,9 @@
  *
  * Zones are exact: each gets its exclusive time on the path. The remaining time goes to functions: the active time
  * between two samples of a thread belongs to the function of the later sample, and the time after the last sample
- * belongs to the function of that sample. So functions are estimates, but everything adds up to the time of the path
- * exactly to the ns. Zones and samples are streamed; memory holds one slot per sample of threads on the path, and one
- * piece per step.
+ * belongs to the function of that sample. So the times of functions are estimates, but the sum of all times is the time
+ * of the path, exactly to the nanosecond. Zones and samples are streamed; memory holds one slot per sample of threads
+ * on the path, and one piece per step.
  */
 #include <errno.h>
 #include <stdlib.h>

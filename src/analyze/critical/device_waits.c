@@ -2,8 +2,8 @@
  *
  * From the start of the call until the awaited activity ended, the thread could not make progress, whatever it did:
  * some drivers sleep, some poll. That time becomes one blocked segment, whose cause is the activity. If the thread was
- * blocked again before the call returned, the segment extends to the end of that blocking: the driver had woken the
- * thread, which was on its way to a CPU. The rest of the call stays unchanged.
+ * blocked again before the call returned, the segment extends to the end of that blocking: by then, the driver had
+ * woken the thread, and the thread was on its way to a CPU. The rest of the call stays unchanged.
  */
 #include <stdlib.h>
 

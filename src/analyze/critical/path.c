@@ -1,4 +1,4 @@
-/* path.c: the longest chain of dependencies from start to end: its elements and its steps.
+/* path.c: shows the longest chain of dependencies from start to end: its elements and its steps.
  *
  * Times of the elements add up to the span. There are two sections: elements by kind and name, and the steps in time
  * order, limited to the longest if there are many.

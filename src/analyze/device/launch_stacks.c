@@ -3,7 +3,7 @@
  * An API call and the device work that it starts share a correlation, which is unique in the process; at level `full`
  * the call's stack is recorded with it (CALL_STACKS). Both arrive in any order, so both are kept until everything has
  * arrived, up to a limit; the excess is counted. The innermost frames of a stack are those of the driver and of the
- * recording hooks: the chain starts at the first function that is neither.
+ * recording hooks: the chain starts at the first function that belongs to neither.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 
 enum { REGISTERS_AT_A_TIME = 256 };
 
-/* Each row applies from its compute capability (major × 10 + minor) up to that of the next row; 0 = unknown
- * capability. */
+/* Each row applies from its compute capability (major × 10 + minor) up to that of the next row; capability 0 =
+ * unknown. */
 static const struct unit {
 	uint32_t capability;
 	uint32_t parts;    /* partitions of the register file */

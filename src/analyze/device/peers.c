@@ -2,8 +2,8 @@
  * counters.
  *
  * Copies in one direction may overlap, so a direction's time is the time in which at least one copy was running. Its
- * throughput is bytes ÷ this time. A copy is recorded by the GPU of its queue; its operation names the owner of the
- * memory at the other end. Interconnect counters cover all links of a GPU, not a single direction.
+ * throughput is bytes ÷ this time. A copy is recorded for the GPU of its queue; the copy's operation names the GPU that
+ * owns the memory at the other end. Interconnect counters cover all links of a GPU, not a single direction.
  */
 #include <errno.h>
 #include <stdlib.h>

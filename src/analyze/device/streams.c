@@ -1,8 +1,8 @@
 /* streams.c: GPU queues: how busy each was, how long it was idle, and what overlapped.
  *
  * One pass over activities by queue yields the queue's own figures. A second pass over the starts and ends of busy
- * times of all queues of a device, in order, yields overlaps: a running XOR of the ids of busy queues is the id of the
- * queue while only one is busy.
+ * times of all queues of a device, in order, yields overlaps: while only one queue is busy, the running XOR of the ids
+ * of all busy queues is its id.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* times.h: single ACTIVITIES: the state of the passes that need to know when GPUs did something.
  *
- * Keeps activities that overlap the selected time, or waited to start in it, of the selected threads (those that
- * requested them); and all allocations, frees and pool sizes, of all threads and the whole recording, because live
- * memory follows from all of them. At most SONDE_DEVICE_TIMES_MAX are kept; others are counted.
+ * Keeps the activities requested by selected threads that overlap the selected time, or were waiting to start during
+ * it. Allocations, frees and pool sizes are kept from all threads and the whole recording, because live memory follows
+ * from all of them. At most SONDE_DEVICE_TIMES_MAX activities are kept; the others are counted.
  */
 #ifndef SONDE_ANALYZE_DEVICE_TIMES_H
 #define SONDE_ANALYZE_DEVICE_TIMES_H

@@ -8,11 +8,11 @@
  * than its longest chain: Kelley, Critical-Path Planning and Scheduling, 1961.) The bound is thus the time in which
  * some thread is within the context: its CPU time, page faults, waits, and waits for a CPU.
  *
- * A thread is within the context for the CPU time of a sample that has it on its stack; for the remaining time between
- * two samples if either sample has it; for the time before the first sample and after the last; and for each wait
- * there. Incomplete stacks may contain any function. Time is counted in bins; all threads together contribute at most
- * the length of a bin to it. All findings are thus bounded in two passes over samples and waits, in memory independent
- * of their number.
+ * A thread is within the context for the CPU time of a sample whose stack contains the context; for the remaining time
+ * between two samples if either sample's stack does; for the time before the first sample and after the last; and for
+ * each wait there. Incomplete stacks may contain any function. Time is counted in bins; all threads together contribute
+ * at most the length of a bin to it. All findings are thus bounded in two passes over samples and waits, in memory
+ * independent of their number.
  */
 #include <errno.h>
 #include <math.h>

@@ -4,7 +4,8 @@
  * cuDNN use ("ampere_sgemm_128x64_nn", "cutlass_80_simt_sgemm_…", "sm80_xmma_gemm_f32f32_f32f32_f32_…_ffma_…"). Names
  * that mention matrix units or other types do not count ("…_tensorop_s1688gemm_…", "…_gemm_f32f32_tf32f32_f32_…",
  * "volta_fp16_sgemm_fp16_…"). If the driver counts the use of matrix units, they must have been nearly idle while
- * kernels ran; otherwise there is no finding. If it does not, the evidence says so and the confidence is lower.
+ * kernels ran; otherwise there is no finding. If the driver does not count it, the evidence says so, and the confidence
+ * is lower.
  *
  * Only time in which no other kernel of the device ran can be saved, and of that time only the fraction 1 − (peak of
  * FP32 / peak of the matrix units). The peaks are per clock and multiprocessor, for dense matrices, from the table by

@@ -3,9 +3,9 @@
  *
  * These kernels are recognised by name. A rank is a process on a device. The k-th kernel of a name in one rank
  * corresponds to the k-th kernel of that name in each other rank, if all ranks have equally many of them in the whole
- * recording (so a time window changes nothing). The correspondence is verified: none of them ends before the last one
- * has started. If it does not hold (ranks that communicate in groups, recordings that started later), no rank waited
- * for the last one, and there is no finding.
+ * recording (so a time window changes nothing). The correspondence is verified: none of the corresponding kernels ends
+ * before the last of them has started. If it does not hold (ranks that communicate in groups, recordings that started
+ * later), no rank waited for the last one, and there is no finding.
  */
 #include <errno.h>
 #include <math.h>

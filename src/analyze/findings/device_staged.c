@@ -123,7 +123,7 @@ static int are_peers(const struct staged *staged, uint32_t a, uint32_t b)
 	return a != b && !strcmp(from->api, to->api) && from->kind != SONDE_DEVICE_CPU && to->kind != SONDE_DEVICE_CPU;
 }
 
-/* The last outgoing copy of another device that is not matched yet. */
+/* The last copy out of another device, before copy `in`, that is not matched yet. */
 static const struct move *given_before(const struct staged *staged, size_t first, size_t in)
 {
 	size_t least = in - first > LOOK_BACK ? in - LOOK_BACK : first;

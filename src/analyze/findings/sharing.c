@@ -1,9 +1,10 @@
 /* sharing.c: threads that seem to write the same cache line, detected without hardware counters.
  *
  * The observable symptom: several threads of a process are in one function at the same time, and nearly all samples of
- * each hit one instruction that writes memory, or the next one, which waits for it. Compute-bound loops differ: their
- * samples are spread out; and if a loop walks over memory, every write has another address. The method is not
- * conclusive: an atomic that no other thread touches looks the same if its loop does little else.
+ * each hit one instruction that writes memory, or the next one, which waits for it. Compute-bound loops look different,
+ * because their samples are spread out. So do loops that walk over memory, because each of their writes has another
+ * address. The method is not conclusive: an atomic that no other thread touches looks the same if its loop does little
+ * else.
  *
  * No section has addresses, so this reads the samples itself, twice: once for all functions, by thread and address;
  * then for each suspect over time. Only then is code decoded.

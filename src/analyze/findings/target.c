@@ -1,8 +1,8 @@
 /* target.c: the target of the advice: the device, and the batch size, i.e. how many items are handled at once.
  *
  * The devices of a recording are its CPU, "cpu", and those that `sonde record --gpu` found, selected by a part of their
- * name. For a rule whose cost is per call, batches of N items save f × (1 − 1/N): one call in N remains, and takes no
- * less time than before.
+ * name. For a rule whose cost is per call, batches of N items save f × (1 − 1/N): one call in N remains, and this call
+ * takes as long as before.
  */
 #include <errno.h>
 #include <string.h>

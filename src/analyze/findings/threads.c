@@ -28,9 +28,9 @@ static int is_interpreter(const char *name)
 	return !strncmp(name, "_PyRuntime", 10) || !strncmp(name, "gil_", 4) || !strcmp(name, "interpreter_lock");
 }
 
-/* Lower limit of the span if no thread waited for locks: the time that the busiest lock user spends on everything else;
- * the CPU time of the busiest thread; all CPU time divided by the CPUs. Joins are not counted as a thread's own
- * time. */
+/* Lower limit of the span if no thread waited for locks. It is the largest of three times: that which the busiest lock
+ * user spends on everything else; the CPU time of the busiest thread; and all CPU time divided by the number of CPUs.
+ * Joins are not counted as a thread's own time. */
 static double without_locks_ns(const struct sonde_facts *facts)
 {
 	const struct sonde_columns_threads *threads = &facts->columns.threads;

@@ -38,7 +38,8 @@ static double two_sided(double below, double above)
 
 /* --- k-th smallest ------------------------------------------------------------------------------------------------ */
 
-/* Sorted inputs; `b` NULL: averages of pairs of `a`, each value also with itself; else differences a − b. */
+/* The values whose k-th smallest is sought, given by sorted inputs. With `b` NULL, they are the averages of all pairs
+ * of `a`, where each value is also paired with itself; otherwise the differences a − b. */
 struct sums {
 	const double *a, *b;
 	size_t a_count, b_count;

@@ -2,7 +2,8 @@
  *
  * Bytes reported by a program do not tell which memory level limits it: assume the slowest level that could have moved
  * them as fast as observed. Calls of a library are compared with the ceilings of as many threads as it may use. Work
- * done faster than the reporting threads can do was done by more threads, and is compared with all CPUs.
+ * done faster than the reporting threads can do it must have been done by more threads, and is compared with the
+ * ceilings of all CPUs.
  */
 #include <errno.h>
 #include <math.h>

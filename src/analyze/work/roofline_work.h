@@ -15,7 +15,7 @@ struct sonde_roofline_work {
 	uint64_t thread_ns;     /* sum of the times of all threads in such calls */
 	enum sonde_roof_precision precision;
 	int is_model;  /* bytes are the least that must move: a model, not a report */
-	double inside; /* threads that a library may use in each call; 0 = no library call */
+	double inside; /* threads that a library may use in each call; 0 = unknown, or no library */
 };
 
 #endif
