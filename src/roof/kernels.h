@@ -19,7 +19,7 @@ struct sonde_roof_flops_kernel {
 	enum sonde_roof_set set;
 	enum sonde_roof_precision precision;
 	unsigned lanes;                     /* over all chains: additions per iteration */
-	int (*can_run)(void);               /* on this CPU, with this kernel */
+	int (*can_run)(void);               /* true if this CPU and OS support it */
 	double (*run)(uint64_t iterations); /* returns the sum of all lanes */
 };
 

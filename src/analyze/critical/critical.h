@@ -19,8 +19,8 @@
 struct sonde_critical_segment {
 	uint64_t to_ns : 61; /* end; its start is the previous one's end */
 	uint64_t state : 3;  /* enum sonde_interval_state */
-	uint32_t previous;   /* segment of the same thread; 0 = none: it begins with the thread */
-	uint32_t cause;      /* if blocked: index; 0 = unknown */
+	uint32_t previous;   /* previous segment of the same thread; 0 = none: this one begins with the thread */
+	uint32_t cause;      /* if blocked: index in `causes`; 0 = unknown */
 };
 
 struct sonde_critical_cause {
@@ -28,7 +28,7 @@ struct sonde_critical_cause {
 	uint32_t thread; /* the thread that unblocked it; 0 = unknown */
 	uint32_t object; /* object of the call; 0 = none */
 	uint32_t work;   /* the device activity waited for, instead of a thread; 0 = none */
-	uint8_t kind;    /* of the call: enum sonde_wait_kind; 0 = unknown */
+	uint8_t kind;    /* kind of the call: enum sonde_wait_kind; 0 = unknown */
 	uint8_t is_held; /* the thread held the lock when the wait began, and released it before at_ns */
 };
 

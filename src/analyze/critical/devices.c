@@ -145,7 +145,7 @@ static int take(struct reading *reading, const struct sonde_batch *batch, size_t
 typedef int each_fn(struct reading *reading, const struct sonde_batch *batch, size_t i,
 		    const struct sonde_operation *operation);
 
-/* Reads activities from from_ns (0 = all) to the end of the span, and some outside of it. */
+/* Reads activities from from_ns (0 = all) to the end of the span, and possibly some outside of this time. */
 static int read_activities(struct reading *reading, uint64_t from_ns, each_fn *each)
 {
 	const struct sonde_critical *critical = reading->critical;
@@ -259,7 +259,7 @@ static void sweep(struct reading *reading, const uint32_t *by_end, uint32_t *of_
 	}
 }
 
-/* The last activity with the wait's correlation that ended during it. */
+/* Assigns to each wait the last activity with the wait's correlation that ended during the wait. */
 static int end_by_correlation(struct reading *reading)
 {
 	const struct sonde_critical *critical = reading->critical;

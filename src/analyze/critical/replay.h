@@ -46,7 +46,7 @@ int sonde_critical_replay(struct sonde_critical_outcome *out, const struct sonde
 struct sonde_critical_part {
 	uint64_t from_ns, to_ns;
 	double saved_before_ns; /* saving of all earlier parts if the thread was active in them */
-	double saves;           /* saving per ns: 0 … 1; negative if it becomes slower */
+	double saves;           /* saving per ns: 0 … 1; negative if the part becomes slower */
 };
 
 struct sonde_critical_scaled {

@@ -18,7 +18,7 @@ enum sonde_gap_cause {
 
 struct sonde_gap_span {
 	uint64_t from_ns, to_ns;
-	uint32_t stack; /* for RUNNING */
+	uint32_t stack; /* stack of the sample, if the cause is RUNNING */
 	uint32_t cause;
 };
 

@@ -20,7 +20,7 @@ struct sonde_device_sum {
 	 * otherwise `unoccupied` is the reason why it is not. */
 	double occupied_ns;
 	const char *unoccupied;
-	const char *limited_by; /* in the launch configuration that took the most time */
+	const char *limited_by; /* tightest limit in the launch configuration that took the most time */
 	uint64_t limited_ns;    /* time of that configuration */
 	/* The same for filled units and for lanes that have a thread (device/shape.h). */
 	double filled_ns, lanes_ns;

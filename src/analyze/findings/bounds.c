@@ -10,9 +10,9 @@
  *
  * A thread is within the context for the CPU time of a sample whose stack contains the context; for the remaining time
  * between two samples if either sample's stack does; for the time before the first sample and after the last; and for
- * each wait there. Incomplete stacks may contain any function. Time is counted in bins; all threads together contribute
- * at most the length of a bin to it. All findings are thus bounded in two passes over samples and waits, in memory
- * independent of their number.
+ * each wait there. Incomplete stacks may contain any function. Time is counted in bins: to each bin, all threads
+ * together contribute at most the bin's length. All findings are thus bounded in two passes over samples and waits, in
+ * memory independent of their number.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,5 @@
-/* exits.c: CPU time on the critical path that processes used after their last record: the kernel frees their memory.
+/* exits.c: CPU time on the critical path that processes use after their last record, while the kernel frees their
+ * memory.
  *
  * Where a thread waits for a child process, the path has a wake-up step: from the child's last record until the parent
  * is on a CPU again. For part of this step, the child is still on a CPU, but no record distinguishes this from the

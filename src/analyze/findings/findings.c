@@ -294,7 +294,7 @@ static const struct requested_kind {
     {SONDE_NEEDS(HEAP), "allocations", "--heap"},
 };
 
-/* "not recorded: allocations: no process loaded it": what comes after the kind. */
+/* The reason after the kind of data: "no process loaded it" in "not recorded: allocations: no process loaded it". */
 static const char *reason_of(const char *missing)
 {
 	for (int i = 0; i < 2 && strstr(missing, ": "); i++)
@@ -370,7 +370,8 @@ static const char *command_line(const struct sonde_session *session)
 	return line && *line && strlen(line) < CUT_B && !line[strspn(line, SONDE_SHELL_PLAIN " ")] ? line : NULL;
 }
 
-/* Adds to the evidence the two parts of the saving, as what-if expects them. */
+/* Adds to the evidence how much of the saving is running time, and how much is waiting for a CPU: the two parts that
+ * what-if expects. */
 static int waits_say(const struct sonde_facts *facts, struct sonde_finding *finding, struct sonde_report *report)
 {
 	double running_ns = finding->saves_ns / facts->stretch, waits_ns = finding->saves_ns - running_ns;

@@ -2,8 +2,9 @@
  *
  * A rule is a row of findings/rules.c: its name, what limits the program if it applies, the records it depends on, and
  * what to do. Its trigger is a function that reads cells of other passes' sections (columns.h), so every figure of a
- * finding is also in the report. The saving is an estimate: time of the critical path that would disappear with
- * everything else unchanged, or bytes. A bound accompanies it: all time within the surrounding code.
+ * finding is also in the report. The saving is an estimate, either of bytes or of time: the time of the critical path
+ * that would disappear if everything else stayed the same. A bound accompanies it: all time within the surrounding
+ * code.
  */
 #ifndef SONDE_ANALYZE_FINDINGS_FINDINGS_H
 #define SONDE_ANALYZE_FINDINGS_FINDINGS_H
@@ -163,7 +164,7 @@ struct sonde_rule {
 	const char *steps[4];        /* what to do; NULL-terminated */
 	const char *record;          /* options of sonde record that reveal it: "--io" */
 	int is_by_call;              /* cost is per call, so fewer calls with more items take less time */
-	/* Adds its findings, most important first. 0 or -ENOMEM. */
+	/* Adds the rule's findings, most important first. 0 or -ENOMEM. */
 	int (*evaluate)(const struct sonde_facts *facts, struct sonde_found *found);
 };
 
@@ -185,7 +186,7 @@ int sonde_finding_bounds(const struct sonde_facts *facts, struct sonde_found *fo
 /* findings/noise.c: effects that other programs may have had on a run, in shares of the span; all 0 = none, or
  * unknown. */
 struct sonde_noise {
-	double path;    /* of the critical path: waits for CPUs taken by others, and stolen time; an estimate */
+	double path;    /* estimated part of the path: waits for CPUs taken by others, and stolen time */
 	double held_up; /* the longest time for which others can have held up a thread */
 	double slowed;  /* upper bound of the share by which rates are lower: of CPU time, and of memory bandwidth */
 	int is_shared;  /* several threads compete for CPUs: which thread waits for which depends on other load */

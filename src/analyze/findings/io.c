@@ -193,8 +193,8 @@ static double waits_for_streams_ns(const struct sonde_facts *facts)
 	return sum_ns;
 }
 
-/* Loading phases in which no other thread of the program ran. Prefetching can hide at most as much of them as there is
- * other work. */
+/* Loading phases in which no other thread of the program ran. Prefetching can hide at most as much time of these phases
+ * as there is other work to do. */
 SONDE_EVALUATE(loading)
 {
 	const struct sonde_columns_io_phases *phases = &facts->columns.io_phases;

@@ -121,7 +121,8 @@ static double private_b(const struct private_memory *memory, const struct sonde_
 	return file ? fmax((double)point->size_b - (double)file->size_b, 0) : NAN;
 }
 
-/* The minimum over the last points, since memory freed just before one sample is not missing in the others. */
+/* The least private memory in excess of live bytes at the last points. It is the minimum because memory freed just
+ * before one point may still be resident then, but not at the others. */
 static double least_over_b(const struct sonde_facts *facts, const struct private_memory *memory, uint32_t process,
 			   struct sonde_heap_alive *sites, double *then_b)
 {

@@ -6,8 +6,8 @@
  * address. The method is not conclusive: an atomic that no other thread touches looks the same if its loop does little
  * else.
  *
- * No section has addresses, so this reads the samples itself, twice: once for all functions, by thread and address;
- * then for each suspect over time. Only then is code decoded.
+ * No section has addresses, so this file reads the samples itself, twice: once for all functions, by thread and
+ * address; then for each suspect over time. Only then is code decoded.
  */
 #include <errno.h>
 #include <math.h>
@@ -24,7 +24,7 @@
 
 #define SAMPLES_LEAST 10 /* minimum number of samples of a thread in a function */
 #define SLICE_PERIODS 10
-#define SLICE_MOST_NS 20000000u /* longer slices do not prove that threads were in it at the same time */
+#define SLICE_MOST_NS 20000000u /* longer slices do not prove that threads were in the function at the same time */
 #define SLICES_MAX 4096         /* counted from the first sample */
 #define LOOKS_MAX 64            /* functions whose samples are read a second time */
 #define BUSY_PERIODS 2          /* minimum time of a thread in the function during a slice, in sampling periods */
@@ -318,8 +318,8 @@ static int unjudged_add(struct sonde_found *found, const char *name)
 	return 0;
 }
 
-/* Time on the path of the function and of what is inlined at its write; *samples: number of samples that it rests
- * on. */
+/* Time on the path of the function and of what is inlined at its write; *samples: number of samples on which this time
+ * is based. */
 static double on_path(const struct sonde_facts *facts, const char *name, const char *inlined, double *samples)
 {
 	const struct sonde_columns_critical_path *path = &facts->columns.critical_path;

@@ -15,7 +15,7 @@ struct sonde_heap_place {
 	const struct sonde_heap *heap; /* one of them; the row covers all heaps of its kind */
 	struct sonde_heap_sum sum;
 	uint32_t stack;     /* stack of the site with the largest part of the sort key */
-	uint64_t stack_has; /* that part */
+	uint64_t stack_has; /* size of that part */
 };
 
 struct sonde_heap_places {

@@ -16,8 +16,8 @@ enum sonde_verdict {
 	SONDE_VERDICT_REGRESSED,
 };
 
-/* Two sessions on the same machine differ by this much without any cause: runs that were not interleaved get no verdict
- * on smaller changes. */
+/* Two sessions on the same machine can differ by this much without any cause, so runs that were not interleaved get no
+ * verdict on smaller changes. */
 #define SONDE_CHANGE_DRIFT 0.05
 
 struct sonde_change {
@@ -29,10 +29,11 @@ struct sonde_change {
 	double p; /* two-sided p-value of "no change"; 1 if there is too little data */
 };
 
-/* Values at the same index were measured next to each other: signed ranks of their differences. -ENOMEM. */
+/* Compares pairs: values at the same index were measured next to each other. Uses signed ranks of their differences.
+ * -ENOMEM. */
 int sonde_change_paired(struct sonde_change *out, const double *baseline, const double *candidate, size_t pairs);
 
-/* The values are independent: ranks over both sets. -ENOMEM. */
+/* Compares independent values. Uses ranks over both sets. -ENOMEM. */
 int sonde_change_unpaired(struct sonde_change *out, const double *baseline, size_t baseline_count,
 			  const double *candidate, size_t candidate_count);
 

@@ -1,8 +1,8 @@
 /* roofline.c: the section `roofline`: zones with known work, under the measured ceilings of their machine.
  *
  * A rate is work ÷ time during which at least one thread was in a call that reported work. No intensity is shown if
- * FLOP or bytes are unknown; if bytes are a model (the minimum that must move), it is an upper bound. Work of nested
- * zones is never counted twice: it belongs to the innermost zone.
+ * FLOP or bytes are unknown; if bytes are a model (the minimum that must move), the intensity is an upper bound. Work
+ * of nested zones is never counted twice: it belongs to the innermost zone.
  */
 #include "analyze/work/roofline.h"
 

@@ -28,7 +28,7 @@ struct sonde_roofline_place {
 	enum sonde_roof_precision precision; /* precision of the ceilings */
 	double roof;                         /* attainable FLOP/s at this intensity */
 	double share, machine_share;         /* FLOP/s as a fraction of `roof`; of what all CPUs could attain */
-	double dram_share;                   /* bytes per second, as a fraction of those threads' DRAM read bandwidth */
+	double dram_share;                   /* bytes per second ÷ the DRAM read bandwidth of `threads` threads */
 	enum sonde_roofline_bound bound;
 	enum sonde_roof_level level;
 };
