@@ -52,8 +52,8 @@ static double unrecorded_ns(const struct sonde_facts *facts, const struct sonde_
 	return cpu_ns > recorded_ns ? cpu_ns - recorded_ns : 0;
 }
 
-/* A process may have unrecorded CPU time from the first exit of one of its threads on, or all the time if the exits of
- * some of its threads are not recorded. */
+/* A process may have unrecorded CPU time from the first exit of one of its threads on. A thread whose exit is not
+ * recorded may have exited at any time, so its start counts instead. */
 static void find_ends(struct exits *exits)
 {
 	for (size_t i = 0; i <= exits->count; i++)
@@ -210,7 +210,7 @@ static int exits_read(struct exits *exits, const struct sonde_facts *facts, cons
 	return 0;
 }
 
-/* True if all processes are recorded: others may have used CPU time at any time. */
+/* True if the recording is complete: processes that are not recorded may have used CPU time at any time. */
 static int is_whole(const struct sonde_facts *facts)
 {
 	const struct sonde_session *session = facts->session;
