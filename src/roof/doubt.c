@@ -1,12 +1,13 @@
 /* doubt.c: whether ceilings were measured on a machine that was busy with something else.
  *
- * Nothing makes a loop faster than the machine, so a ceiling is never too high, but may be too low by any factor. That
- * shows in runs that differ, in all CPUs that together do less than one alone, and in CPU time that a hypervisor took.
+ * No loop runs faster than the machine allows, so a measured ceiling is never too high, but other load can make it too
+ * low by any factor. Signs of other load are: runs with different results, all CPUs together doing less than one alone,
+ * and CPU time taken by a hypervisor.
  */
 #include "roof/roof.h"
 
 #define MUCH_SPREAD 0.15
-#define LEAST_ALL 0.95 /* relative to one thread */
+#define LEAST_ALL 0.95 /* least sum of all CPUs, relative to one thread */
 #define MUCH_STOLEN 0.01
 
 double sonde_roof_spread(const struct sonde_roof_figure *figure)

@@ -12,14 +12,14 @@
 
 #include "roof/roof.h"
 
-/* Above this limit FP32 lanes are not exact. */
+/* With more iterations, sums in FP32 lanes are no longer exact. */
 #define SONDE_ROOF_ITERATIONS_MAX ((uint64_t)1 << 18)
 
 struct sonde_roof_flops_kernel {
 	enum sonde_roof_set set;
 	enum sonde_roof_precision precision;
 	unsigned lanes;                     /* over all chains: additions per iteration */
-	int (*can_run)(void);               /* on this CPU, with this kernel */
+	int (*can_run)(void);               /* true if this CPU and OS support it */
 	double (*run)(uint64_t iterations); /* returns the sum of all lanes */
 };
 

@@ -68,7 +68,7 @@ const struct sonde_roof_flops_kernel sonde_roof_flops_kernels[] = {
 
 typedef double vector __attribute__((vector_size(16)));
 
-/* Only a load by an explicit instruction is certain to happen. */
+/* Loads with an explicit instruction, because the compiler may remove any other load. */
 static inline __attribute__((always_inline)) vector load(const vector *from)
 {
 	vector value;

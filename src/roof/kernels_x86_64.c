@@ -100,7 +100,7 @@ const struct sonde_roof_flops_kernel sonde_roof_flops_kernels[] = {
 
 #define AHEAD 8 /* vectors per iteration */
 
-/* Only a load by an explicit instruction is certain to happen. */
+/* Loads use an explicit instruction, because the compiler may remove any other load. */
 #define BYTES(name, features, vector_b, output, load)                                                                \
 	typedef double vector_##name __attribute__((vector_size(vector_b)));                                         \
 	__attribute__((target(features), noinline)) static void read_##name(const struct sonde_roof_arrays *arrays,  \

@@ -31,7 +31,7 @@ static void trim(char *text)
 	memmove(text, text + skip, len - skip + 1);
 }
 
-/* Reads the value after `field` and a colon in a file of such lines; returns true if it was found. */
+/* Reads the value of `field` from a text of lines "FIELD: VALUE"; returns true if it was found. */
 static int read_field(char *out, size_t out_b, const char *text, const char *field)
 {
 	for (const char *line = text; line; line = strchr(line, '\n')) {
@@ -105,7 +105,7 @@ static uint64_t left_of(const char *root, const char *directory, int is_2)
 	return limit_b > used_b ? limit_b - used_b : 1;
 }
 
-/* The minimum over a cgroup and its ancestors; `directory` is cut back to `base_len`. */
+/* The least memory left below the limits of a cgroup and its ancestors; `directory` is cut back to `base_len`. */
 static uint64_t left_upwards(const char *root, char *directory, size_t base_len, int is_2)
 {
 	uint64_t least_b = left_of(root, directory, is_2);

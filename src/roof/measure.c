@@ -1,11 +1,11 @@
 /* measure.c: measures ceilings: selects the loops, working sets and repetitions, and computes the results.
  *
  * All single-thread figures are measured first, then all team figures. Each runs ten times for 30 ms, interleaved, so
- * that disturbances hit all of them alike, and the best run counts: nothing makes a loop faster than the machine, but
- * much makes it slower. The working set of a cache level is half of that cache (or of a thread's share of it), because
- * a program never has all of the cache. For L3, it is four times the size of L2 if that is less, because the remainder
- * belongs to others. For DRAM, it is twelve times the size of the last-level cache, so that each array of a triad is
- * four times as large as that cache.
+ * that disturbances hit all of them alike, and the best run counts: no loop runs faster than the machine allows, but
+ * many things make it slower. The working set of a cache level is half of that cache (or of a thread's share of it),
+ * because a program never has all of the cache. For L3, it is four times the size of L2 if that is less, because the
+ * rest of L3 may be used by others. For DRAM, it is twelve times the size of the last-level cache, so that each array
+ * of a triad is four times as large as that cache.
  */
 #include "roof/measure.h"
 
@@ -29,7 +29,7 @@ enum { CPUS_MAX = 1 << 14, RUNS = 10, RUNS_MAX = 100, FIGURES_MAX = 64 };
 #define DRAM_MOST_B (2048 * MIB)
 #define SET_MORE_B 65536u     /* extra memory per thread: arrays are slightly offset */
 #define HUGE_B (2 * MIB)      /* a thread's memory is aligned to and rounded up to this (team.c) */
-#define PIECE_B (512 * 1024u) /* bytes of a large array per piece, or passes over a small one */
+#define PIECE_B (512 * 1024u) /* bytes per piece of work: part of a large array, or passes over a small one */
 #define PIECE_ITERATIONS 16384u
 
 struct figure {
@@ -156,8 +156,8 @@ static void choose_dram(struct plan *plan, enum sonde_roof_threads of, unsigned 
 		plan->roof->set_b[SONDE_ROOF_DRAM][of] = all_b / threads;
 }
 
-/* Working sets of caches are as large as the caches require: those that would put pressure on other programs are
- * dropped. */
+/* Drops levels whose working sets would put pressure on other programs: a working set cannot be smaller than its cache
+ * requires. */
 static void drop_large(struct plan *plan, enum sonde_roof_threads of, unsigned threads, uint64_t free_b)
 {
 	for (int level = 0; level < SONDE_ROOF_DRAM && free_b; level++) {

@@ -2,8 +2,8 @@
  *
  * Ceilings are measured once (measure.h) and stored in the user's cache under the machine's fingerprint; a recording
  * contains those of the machine that it was made on. A figure is the best of several runs, with their median and
- * minimum; runs = 0 means not measured. Bytes are those that a program's loads and stores name: the line fills that a
- * cache performs before a write are not counted.
+ * minimum; runs = 0 means not measured. Bytes are those that the program's own loads and stores access: the line fills
+ * that a cache performs before a write are not counted.
  */
 #ifndef SONDE_ROOF_ROOF_H
 #define SONDE_ROOF_ROOF_H
@@ -64,7 +64,7 @@ const struct sonde_roof_figure *sonde_roof_peak(const struct sonde_roof *roof, e
 const struct sonde_roof_figure *sonde_roof_bandwidth(const struct sonde_roof *roof, enum sonde_roof_level level,
 						     enum sonde_roof_threads threads);
 
-/* How far the median run stayed below the best; 0 if not measured. */
+/* How far the median run stayed below the best run, as a fraction; 0 if not measured. */
 double sonde_roof_spread(const struct sonde_roof_figure *figure);
 
 /* Reasons why ceilings may be too low (they are never too high); a reason that does not apply is 0. */

@@ -1,7 +1,7 @@
 /* store.c: stores measured ceilings in the user's cache, one file per fingerprint, as lines of "KEY VALUE".
  *
- * The cache (symbol/cache.h) trusts only files of the user's own, replaces them atomically, and never evicts this kind.
- * The fingerprint is both in the name and in the file: a file copied from another machine is refused.
+ * The cache (symbol/cache.h) trusts only files of the user's own, replaces them atomically, and never evicts measured
+ * ceilings. The fingerprint is both in the name and in the file: a file copied from another machine is refused.
  */
 #include <errno.h>
 #include <stdio.h>

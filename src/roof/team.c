@@ -36,7 +36,7 @@ struct sonde_roof_team {
 	const void *job;
 	uint64_t run_ns;
 	_Atomic unsigned waiting;    /* members that have not reached the start; the last one sets the start time */
-	_Atomic uint64_t started_ns; /* 0 = not yet; release: no other data depends on it */
+	_Atomic uint64_t started_ns; /* 0 = not started; no other data is published with it */
 	_Atomic int error;           /* the first errno of any member */
 	struct member members[];
 };
@@ -142,7 +142,7 @@ double sonde_roof_team_run(struct sonde_roof_team *team, sonde_roof_piece *piece
 	return rate;
 }
 
-/* No member passes the gate before all have started: if one cannot, the others exit. */
+/* Starts all members. None begins to work before all have started: if one cannot be started, the others exit. */
 static int members_start(struct sonde_roof_team *team, const unsigned *cpus)
 {
 	int rc = 0;

@@ -2,9 +2,9 @@
  *
  * Zones are exact: each gets its exclusive time on the path. The remaining time goes to functions: the active time
  * between two samples of a thread belongs to the function of the later sample, and the time after the last sample
- * belongs to the function of that sample. So functions are estimates, but everything adds up to the time of the path
- * exactly to the ns. Zones and samples are streamed; memory holds one slot per sample of threads on the path, and one
- * piece per step.
+ * belongs to the function of that sample. So the times of functions are estimates, but the sum of all times is the time
+ * of the path, exactly to the nanosecond. Zones and samples are streamed; memory holds one slot per sample of threads
+ * on the path, and one piece per step.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ struct slot {
 	uint8_t is_known;
 };
 
-/* By depth: path time of zones that have ended, until the enclosing zone ends. */
+/* By depth: path time of ended zones, kept until their enclosing zone ends. */
 struct inner {
 	uint64_t ns[DEPTH_MAX + 1];
 };
@@ -189,7 +189,7 @@ static int make_slots(struct naming *naming)
 	return rc;
 }
 
-/* Time in a zone is not attributed to functions. */
+/* Subtracts time in a zone from the slots, because it is not attributed to functions. */
 static void take_off(struct naming *naming, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
 {
 	size_t end = naming->slot_begin[thread + 1];
@@ -261,8 +261,9 @@ static int read_zones(struct naming *naming)
 	return error ? error : rc;
 }
 
-/* Unreadable chunks leave zones without the enclosing one, so that more or less than the whole may be attributed: the
- * inexact part absorbs the difference. */
+/* Makes the attributed time add up. If chunks are unreadable, zones may lack their enclosing zone, so that the
+ * attributed time exceeds the path's time in this state or falls short of it. An excess is taken from the least exact
+ * sums first (threads, then functions, then zones); missing time is attributed to an unknown thread. */
 static int settle(struct naming *naming)
 {
 	uint64_t all_ns = 0, named_ns = 0;

@@ -3,10 +3,10 @@
  *
  * Lock: the thread that released it last before the wait ended, from the rows of holds, which exist for every hold that
  * ended while another thread waited; before the first such row, the thread that held the lock when the wait began.
- * Semaphore or condition: the thread that last posted or signalled before. Barrier: the last thread to arrive in that
- * round. Join or wait for a child: the thread or child that exited. Pipe: the first thread that wrote to the pipe after
- * the reader blocked, or read from it after the writer blocked. Futexes are not covered, because their wakers are not
- * recorded. If calls of a process were lost, the last holder may be unrecorded, so locks have no cause.
+ * Semaphore or condition: the thread that last posted or signalled before the wait ended. Barrier: the last thread to
+ * arrive in that round. Join or wait for a child: the thread or child that exited. Pipe: the first thread that wrote to
+ * the pipe after the reader blocked, or read from it after the writer blocked. Futexes are not covered, because their
+ * wakers are not recorded. If calls of a process were lost, the last holder may be unrecorded, so locks have no cause.
  *
  * The creator of a thread is known from wakeups; otherwise, it is known only if a single thread existed that could have
  * created it.
@@ -194,7 +194,7 @@ static void find_losses(struct sonde_critical_causes *causes)
 		if (strcmp(lost->source, "waits") != 0)
 			continue;
 		causes->is_lossy = 1;
-		/* Processes without any records have their own locks. */
+		/* Calls lost in processes without any records do not matter: such processes have locks of their own. */
 		if (lost->process <= causes->processes && strncmp(lost->cause, PROCESSES, strlen(PROCESSES)) != 0)
 			causes->lossy[lost->process] = 1;
 	}
@@ -211,7 +211,7 @@ static int compare_ends(const void *left, const void *right)
 	return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
 }
 
-/* Exits of threads by process; of processes, by parent. */
+/* Collects exits: of threads by their process, and of processes by their parent. */
 static void find_ends(struct sonde_critical_causes *causes)
 {
 	for (uint32_t id = 1; id <= causes->threads; id++) {

@@ -29,8 +29,9 @@ struct sonde_critical_causes {
 	struct sonde_critical_rows releases, arrivals;
 	struct sonde_critical_end *ends, *starts; /* `starts` has threads only */
 	size_t end_count;
-	size_t *begin, *hint;      /* by key: index of its first release; position of the last look-up */
-	uint32_t *started, *ended; /* prefix XORs of thread ids: two give the only thread between them */
+	size_t *begin, *hint;      /* by key: index of its first release; result of its last look-up */
+	/* running XORs of the thread ids of `starts`, and of `ends`: the XOR of two is the only thread between them */
+	uint32_t *started, *ended;
 	uint32_t *pipe_of;         /* by object id: equal for both ends of a pipe; 0 = not a pipe */
 	uint32_t *last_of;         /* by process id: the thread that exited last */
 	uint8_t *lossy;            /* by process id: calls were lost */

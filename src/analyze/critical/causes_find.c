@@ -34,7 +34,7 @@ static const struct sonde_critical_release *find_release(const struct sonde_crit
 	return found->thread == call->thread ? NULL : found;
 }
 
-/* The exit among those of `of` that ended the call: the only one during the call. */
+/* Finds the exit that ended the call: the only exit with the key `of` during the call. */
 static void find_end(const struct sonde_critical_causes *causes, const struct sonde_critical_call *call, uint64_t of,
 		     struct sonde_critical_cause *out)
 {
@@ -59,7 +59,7 @@ static void find_end(const struct sonde_critical_causes *causes, const struct so
 	out->at_ns = only->at_ns < call->to_ns ? only->at_ns : call->to_ns;
 }
 
-/* The thread that the call names as waited for, or the process of that thread. */
+/* Finds the exit that ended the call, if the call names the thread or process that it waited for. */
 static void find_named(const struct sonde_critical_causes *causes, const struct sonde_critical_call *call,
 		       struct sonde_critical_cause *out)
 {

@@ -3,7 +3,7 @@
  * A thread's lifetime is a chain of segments without gaps or overlaps. A blocked segment may have a cause: the thread
  * that unblocked it, and when; or an activity of a device (critical/devices.h). A thread has a creator. Times are
  * CLOCK_MONOTONIC in ns. The path is found backward (critical/walk.c), and a hypothetical run is computed forward
- * (critical/replay.c), both over the same segments. 16 bytes per segment, and 24 more for blocked ones.
+ * (critical/replay.c), both over the same segments. A segment takes 16 bytes, and a blocked one 24 more.
  */
 #ifndef SONDE_ANALYZE_CRITICAL_CRITICAL_H
 #define SONDE_ANALYZE_CRITICAL_CRITICAL_H
@@ -17,10 +17,10 @@
 #include "session/session.h"
 
 struct sonde_critical_segment {
-	uint64_t to_ns : 61; /* it begins where the previous one ends */
+	uint64_t to_ns : 61; /* end; its start is the previous one's end */
 	uint64_t state : 3;  /* enum sonde_interval_state */
-	uint32_t previous;   /* segment of the same thread; 0 = none: it begins with the thread */
-	uint32_t cause;      /* if blocked: index; 0 = unknown */
+	uint32_t previous;   /* previous segment of the same thread; 0 = none: this one begins with the thread */
+	uint32_t cause;      /* if blocked: index in `causes`; 0 = unknown */
 };
 
 struct sonde_critical_cause {
@@ -28,7 +28,7 @@ struct sonde_critical_cause {
 	uint32_t thread; /* the thread that unblocked it; 0 = unknown */
 	uint32_t object; /* object of the call; 0 = none */
 	uint32_t work;   /* the device activity waited for, instead of a thread; 0 = none */
-	uint8_t kind;    /* of the call: enum sonde_wait_kind; 0 = unknown */
+	uint8_t kind;    /* kind of the call: enum sonde_wait_kind; 0 = unknown */
 	uint8_t is_held; /* the thread held the lock when the wait began, and released it before at_ns */
 };
 

@@ -2,8 +2,8 @@
  *
  * From the start of the call until the awaited activity ended, the thread could not make progress, whatever it did:
  * some drivers sleep, some poll. That time becomes one blocked segment, whose cause is the activity. If the thread was
- * blocked again before the call returned, the segment extends to the end of that blocking: the driver had woken the
- * thread, which was on its way to a CPU. The rest of the call stays unchanged.
+ * blocked again before the call returned, the segment extends to the end of that blocking: by then, the driver had
+ * woken the thread, and the thread was on its way to a CPU. The rest of the call stays unchanged.
  */
 #include <stdlib.h>
 
@@ -51,7 +51,7 @@ static uint64_t got_on(const struct place *place, uint64_t ended_ns, uint64_t to
 	return ended_ns;
 }
 
-/* Copies the part of a segment up to a time within it; it has no cause, since the original's cause came later. */
+/* Copies the part of a segment up to a time within it; the copy has no cause, since the original's cause came later. */
 static int cut(const struct place *place, uint32_t *out, uint32_t id, uint64_t to_ns)
 {
 	struct sonde_critical_segment segment = place->critical->segments[id];
@@ -82,7 +82,7 @@ static int put(struct place *place, const struct sonde_critical_device_wait *wai
 		return 0;
 	uint64_t last_ns = critical->segments[place->id].to_ns;
 	uint64_t to_ns = wait->to_ns < last_ns ? wait->to_ns : last_ns;
-	if (ended_ns > to_ns) /* later than the thread lived */
+	if (ended_ns > to_ns) /* after the exit of the thread */
 		return 0;
 	to_ns = got_on(place, ended_ns, to_ns);
 	go_before(place, to_ns);
@@ -94,7 +94,7 @@ static int put(struct place *place, const struct sonde_critical_device_wait *wai
 	rc = rc ? rc : sonde_critical_segment_new(critical, &id, segment, &cause);
 	if (rc)
 		return rc;
-	if (critical->segments[place->id].to_ns > to_ns) /* its remaining part follows the wait */
+	if (critical->segments[place->id].to_ns > to_ns) /* the remaining part of the segment follows the wait */
 		place->after = place->id;
 	link_to(place, id);
 	place->after = id;

@@ -145,7 +145,7 @@ static int take(struct reading *reading, const struct sonde_batch *batch, size_t
 typedef int each_fn(struct reading *reading, const struct sonde_batch *batch, size_t i,
 		    const struct sonde_operation *operation);
 
-/* Reads activities from from_ns (0 = all) to the end of the span, and some outside of it. */
+/* Reads activities from from_ns (0 = all) to the end of the span, and possibly some outside of this time. */
 static int read_activities(struct reading *reading, uint64_t from_ns, each_fn *each)
 {
 	const struct sonde_critical *critical = reading->critical;
@@ -162,7 +162,7 @@ static int read_activities(struct reading *reading, uint64_t from_ns, each_fn *e
 			    sonde_session_operation(critical->session, batch->activities.operation[i]);
 			error = operation ? each(reading, batch, i, operation) : 0;
 		}
-		rc = 0; /* unreadable chunks are reported in bytes (critical/path.c) */
+		rc = 0; /* unreadable chunks are no error here: critical/path.c reports how many bytes are missing */
 	}
 	sonde_cursor_close(cursor);
 	return error ? error : rc;
@@ -170,8 +170,8 @@ static int read_activities(struct reading *reading, uint64_t from_ns, each_fn *e
 
 /* --- ends of waits ------------------------------------------------------------------------------------------------ */
 
-/* Activities that a call waited for have ended when it (or the last such call) returns: a later end is a clock
- * error. */
+/* Indexes waits by correlation, and corrects the ends of activities: when a call that waits for an activity returns (of
+ * several such calls, the last), the activity has ended, so a slightly later end is a clock error. */
 static int key_waits(struct reading *reading)
 {
 	struct sonde_critical *critical = reading->critical;
@@ -259,7 +259,7 @@ static void sweep(struct reading *reading, const uint32_t *by_end, uint32_t *of_
 	}
 }
 
-/* The last activity with the wait's correlation that ended during it. */
+/* Assigns to each wait the last activity with the wait's correlation that ended during the wait. */
 static int end_by_correlation(struct reading *reading)
 {
 	const struct sonde_critical *critical = reading->critical;
@@ -406,7 +406,8 @@ static void find_all_before(struct sonde_critical *critical)
 	}
 }
 
-/* Where the submitter is unknown, uses the thread that waited for the activity, or for a later one of its queue. */
+/* Where the submitter is unknown, uses the thread that waited for the activity, or for a later activity in the same
+ * queue. */
 static void find_unasked(struct reading *reading)
 {
 	struct sonde_critical *critical = reading->critical;

@@ -16,7 +16,8 @@ struct sonde_critical_device_wait {
 	uint64_t from_ns, to_ns, correlation;
 	uint32_t thread, process, queue; /* queue 0 = unknown */
 	uint32_t work;                   /* the activity that ended it; 0 = unknown */
-	uint32_t is_copy;                /* it waits only for activities with its correlation, if any */
+	/* a copying call: waits only for activities with its own correlation, if there are any */
+	uint32_t is_copy;
 };
 
 /* Fills `works` of the graph for the span, and inserts waits for devices into the segments. Call it once, after all

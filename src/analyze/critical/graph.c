@@ -112,7 +112,8 @@ int sonde_critical_graph_acquire(const struct sonde_critical_graph **out, struct
 		return sonde_error(ENOMEM, "out of memory for the critical path");
 	options = options ? options : &none;
 	if (!is_for(keeper->entry, options)) {
-		entry_leave(keeper); /* frees it before the next one is built, so that only one is in memory */
+		/* frees the kept graph before the next one is built, so that only one is in memory */
+		entry_leave(keeper);
 		int rc = entry_new(&keeper->entry, session, options);
 		if (rc)
 			return rc;

@@ -8,7 +8,7 @@
 #include "util/array.h"
 #include "util/error.h"
 
-enum { LEAST = 3, SAME_NS = 1000 }; /* a hold begins when the wait before it ends, with the same clock reading */
+enum { LEAST = 3, SAME_NS = 1000 }; /* a hold begins within SAME_NS of the end of the wait before it */
 
 int sonde_critical_holds_wants(const struct sonde_batch *batch, size_t i)
 {

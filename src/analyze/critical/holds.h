@@ -1,8 +1,9 @@
 /* holds.h: when threads held a lock: recorded holds, and inferred ones.
  *
  * A hold is recorded only if another thread waits at its end. If a thread acquired the lock after waiting, and no hold
- * by it is recorded from then on, it released the lock uncontended. It is assumed to have held the lock for the median
- * of the recorded holds (at least three), but at most until it requested the lock again or exited.
+ * is recorded that follows this wait, the thread released the lock while no other thread waited. It is assumed to have
+ * held the lock for the median length of the recorded holds (at least three are required), but at most until it
+ * requested the lock again or exited.
  */
 #ifndef SONDE_ANALYZE_CRITICAL_HOLDS_H
 #define SONDE_ANALYZE_CRITICAL_HOLDS_H

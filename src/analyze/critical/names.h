@@ -27,8 +27,8 @@ int sonde_critical_elements_find(struct sonde_critical_elements *out, const stru
 				 const struct sonde_critical_path *path, struct sonde_report *report);
 void sonde_critical_elements_fini(struct sonde_critical_elements *elements);
 
-/* The kind and name of a step without a zone or sample: what it is, and its object. Texts are valid as long as the
- * report. */
+/* The kind and name of a step that no zone or sample names: what the step is, and its object. Texts are valid as long
+ * as the report. */
 const char *sonde_critical_step_kind(const struct sonde_critical_step *step);
 const char *sonde_critical_step_name(const struct sonde_session *session, const struct sonde_critical_step *step,
 				     struct sonde_report *report);

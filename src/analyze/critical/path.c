@@ -1,4 +1,4 @@
-/* path.c: the longest chain of dependencies from start to end: its elements and its steps.
+/* path.c: shows the longest chain of dependencies from start to end: its elements and its steps.
  *
  * Times of the elements add up to the span. There are two sections: elements by kind and name, and the steps in time
  * order, limited to the longest if there are many.
@@ -61,7 +61,7 @@ static double share_of(const struct sonde_critical_path *path, uint64_t ns)
 	return 100 * sonde_stats_share((double)ns, (double)(path->to_ns - path->from_ns));
 }
 
-/* True if the share would not be shown as 0.0 %, which would make the note pointless. */
+/* False if the share would be shown as 0.0 %: a note would be pointless. */
 static int is_shown(const struct sonde_critical_path *path, uint64_t ns)
 {
 	return share_of(path, ns) >= 0.05;

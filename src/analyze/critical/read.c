@@ -1,8 +1,9 @@
 /* read.c: converts intervals of threads, and the calls in which they were blocked, into the segments of a graph.
  *
  * A blocked interval belongs to the call in progress at its end. If a thread was never switched, or switches were lost,
- * its calls divide the unseen time: in a call it is assumed to be blocked, because the time it ran there is unknown. If
- * the recording has wakeups, the waker is known from the kernel, which takes precedence over the calls.
+ * its time without known states is divided by its calls: during a call, it is assumed to be blocked, because the part
+ * of the call in which it ran is unknown. If the recording has wakeups, the waker is known from the kernel, which takes
+ * precedence over the calls.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #include "session/weigh.h"
 #include "util/error.h"
 
-#define WORKS_ON_NS 10000000u /* killing a thread takes less */
+#define WORKS_ON_NS 10000000u /* a thread active for longer works on: being killed takes less */
 
 enum { AGO_MAX = 2 }; /* segments between wakeup and running: runnable, blocked */
 
@@ -52,7 +53,7 @@ static int add_blocked(struct reading *reading, const struct sonde_critical_call
 }
 
 /* A sampled wait represents the time around its sample, which may extend into the previous or next wait: the longest
- * one is assumed to have blocked the thread. */
+ * overlapping wait is assumed to have blocked the thread. */
 static void keep_piece(void *context, const struct sonde_wait_piece *piece)
 {
 	struct sonde_wait_piece *last = &((struct reading *)context)->last;
@@ -103,7 +104,7 @@ static int take_unseen(struct reading *reading, const struct sonde_interval *int
 		   : add_segment(reading->critical, interval->thread, SONDE_INTERVAL_UNSEEN, interval->to_ns);
 }
 
-/* Handles a thread on a CPU that another thread woke or created. */
+/* Handles a thread that is on a CPU and was woken or created by another thread. */
 static int take_waker(struct sonde_critical *critical, const struct sonde_interval *interval)
 {
 	struct sonde_critical_life *life = &critical->lives[interval->thread];

@@ -1,10 +1,11 @@
 /* replay.c: replays the segments of all threads forward, with some segments shortened.
  *
- * Everything happens in the recorded order: ends of segments, unblocking, creation of threads. The state of each thread
- * is its position in the recording and in the hypothetical run, and when it was last active: threads that wait for it
- * depend on that time, as in the backward walk. Segments that were added late (at the ends of threads) are sorted
- * first. A thread that runs less also waits less for a CPU, whichever thread had it: CPUs are time-shared, so it waits
- * as long as before for each ns of running. Its waits within scaled parts are therefore scaled as well.
+ * Everything happens in the recorded order: ends of segments, unblocking, creation of threads. The state of a thread
+ * has three parts: its position in the recording, its position in the hypothetical run, and the time when it was last
+ * active. The last part determines when the threads that wait for it continue, as in the backward walk. Segments that
+ * were added late (at the ends of threads) are sorted first. A thread that runs less also waits less for a CPU: CPUs
+ * are time-shared, so for each ns of running, it waits as long as in the recording, no matter which thread had the CPU.
+ * Its waits within scaled parts are therefore scaled as well.
  */
 #include "analyze/critical/replay.h"
 
@@ -261,7 +262,7 @@ static void run(struct replay *replay)
 			break;
 		for (; at < replay->question_count && replay->questions[at].at_ns <= critical->segments[id].to_ns; at++)
 			answer(replay, &replay->questions[at]);
-		if (replay->owner[id]) /* otherwise replaced by a wait for a device */
+		if (replay->owner[id]) /* a segment without an owner was replaced by a wait for a device */
 			end_segment(replay, id);
 	}
 }
@@ -327,7 +328,7 @@ static int parse_speed(double *out, const char *text)
 	return 0;
 }
 
-/* Names may contain commas and equal signs, so the last speed counts. */
+/* Names may contain commas and equal signs, so the name ends at the last ",speed=". */
 int sonde_critical_scale_parse(struct sonde_critical_scale *out, const char *text)
 {
 	static const char mark[] = ",speed=";

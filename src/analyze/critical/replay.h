@@ -46,12 +46,12 @@ int sonde_critical_replay(struct sonde_critical_outcome *out, const struct sonde
 struct sonde_critical_part {
 	uint64_t from_ns, to_ns;
 	double saved_before_ns; /* saving of all earlier parts if the thread was active in them */
-	double saves;           /* saving per ns: 0 … 1; negative if it becomes slower */
+	double saves;           /* saving per ns: 0 … 1; negative if the part becomes slower */
 };
 
 struct sonde_critical_scaled {
 	struct sonde_critical_part *parts;
-	size_t *begin; /* by thread id, plus one */
+	size_t *begin; /* by thread id: index of its first part; one entry more than threads */
 	double *takes; /* by device operation: factor for its time; NULL = unchanged */
 	int is_found;
 	uint64_t assumed; /* number of inferred holds (critical/holds.h) */

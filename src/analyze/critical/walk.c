@@ -36,7 +36,7 @@ static uint64_t from_of(const struct walk *walk, uint32_t thread, uint32_t id)
 	return sonde_critical_from(walk->critical, thread, id);
 }
 
-/* What the thread did just before a time; 0 = not started yet. */
+/* The segment of a thread just before a time; 0 = the thread had not started yet. */
 static uint32_t segment_before(struct walk *walk, uint32_t thread, uint64_t time_ns)
 {
 	uint32_t *at = &walk->at[thread];
@@ -167,7 +167,7 @@ static int walk_back(struct walk *walk)
 		const struct sonde_critical_segment *segment = segment_of(walk, id);
 		if (!id)
 			rc = leave_life(walk);
-		else if (segment->to_ns < walk->now_ns) /* the thread has ended */
+		else if (segment->to_ns < walk->now_ns) /* the thread had already ended */
 			rc = step(walk, segment->to_ns, (struct sonde_critical_step){.kind = SONDE_CRITICAL_UNSEEN});
 		else if (segment->state == SONDE_INTERVAL_BLOCKED)
 			rc = leave_blocked(walk, id);

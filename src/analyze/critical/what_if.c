@@ -51,7 +51,7 @@ static int row_add(const struct sonde_critical *critical, const struct sonde_cri
 	struct sonde_critical_outcome outcome;
 	uint64_t span_ns = critical->to_ns - critical->from_ns;
 	int rc = sonde_critical_replay(&outcome, critical, scales, count);
-	if (!rc && !outcome.is_found) /* with several scales, each was already checked alone */
+	if (!rc && !outcome.is_found) /* of several scales, each was already checked on its own */
 		rc = sonde_error(EINVAL, "--what-if: the recording has no %s '%s'", sonde_critical_of_name(scales->of),
 				 scales->name);
 	struct sonde_cell *row = rc ? NULL : sonde_report_row(report, section);

@@ -63,7 +63,7 @@ static size_t take_calls(struct call *calls, const struct sonde_device_times *ti
 	return count;
 }
 
-/* By process: its only device; UINT32_MAX: it has several. */
+/* By process id: the process's only device; 0 = none, UINT32_MAX = several. */
 static uint32_t *only_devices(const struct sonde_session *session)
 {
 	size_t count = sonde_session_process_count(session);
@@ -78,7 +78,8 @@ static uint32_t *only_devices(const struct sonde_session *session)
 	return only;
 }
 
-/* The device whose memory it is: the operation's, else its queue's; 0 = unknown. */
+/* The device whose memory a call allocates or frees: the device of the operation, else of the call's queue; 0 =
+ * unknown. */
 static uint32_t device_of(const struct sonde_session *session, const struct call *call)
 {
 	const struct sonde_operation *operation = sonde_session_operation(session, call->operation);
@@ -99,7 +100,7 @@ static void pair(struct sonde_device_blocks *out, const struct sonde_device_time
 			out->unknown_frees += !is_paired;
 			continue;
 		}
-		/* Allocated again without a recorded free: it must have been freed by then. */
+		/* If the address is allocated again without a recorded free, the block must have been freed by then. */
 		int is_ended = next && next->process == call->process && next->address == call->address;
 		uint32_t device = device_of(times->session, call);
 		uint32_t sole = call->process <= processes ? only[call->process] : 0;

@@ -112,7 +112,8 @@ static int add_times(struct work *works, const struct sonde_device_times *times)
 	return rc;
 }
 
-/* Peak of one device's blocks in its own memory, which are sorted before the host's. */
+/* Computes the peak of one device's blocks in device memory: of its blocks [from, to), these come before the ones in
+ * host memory. */
 static int peak_of(struct memory *out, const struct sonde_device_blocks *blocks, size_t from, size_t to,
 		   const struct sonde_device_times *times)
 {

@@ -18,7 +18,7 @@ enum sonde_gap_cause {
 
 struct sonde_gap_span {
 	uint64_t from_ns, to_ns;
-	uint32_t stack; /* for RUNNING */
+	uint32_t stack; /* stack of the sample, if the cause is RUNNING */
 	uint32_t cause;
 };
 
@@ -32,7 +32,7 @@ struct sonde_gap {
 	uint64_t cause_ns[SONDE_GAP_CAUSES];
 	uint32_t zone_site,
 	    zone_depth;    /* the innermost zone that covers at least half of the gap; depth + 1, 0 = none */
-	uint32_t function; /* with the most samples */
+	uint32_t function; /* the function with the most samples */
 	int has_function;
 };
 

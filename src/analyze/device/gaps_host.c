@@ -62,7 +62,7 @@ static int span_add(struct reading *reading, struct sonde_gap *gap, struct sonde
 	return 0;
 }
 
-/* Adds what a thread did to all gaps that wait for it. */
+/* Adds a span of a thread to all gaps that ended with work requested by this thread. */
 static int add(struct reading *reading, uint32_t thread, struct sonde_gap_span span)
 {
 	int rc = 0;

@@ -28,7 +28,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [DEVICE] = {SONDE_COLUMN_KEY(kernels, device), "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
 };
 
-/* A modelled share, weighted by time. */
+/* A cell for a modelled share, weighted by time. */
 static struct sonde_cell modelled(const struct sonde_device_sum *sum, double share_ns, const char *why)
 {
 	why = why ? why : sum->total_ns ? NULL : "its total time is 0";

@@ -3,7 +3,7 @@
  * An API call and the device work that it starts share a correlation, which is unique in the process; at level `full`
  * the call's stack is recorded with it (CALL_STACKS). Both arrive in any order, so both are kept until everything has
  * arrived, up to a limit; the excess is counted. The innermost frames of a stack are those of the driver and of the
- * recording hooks: the chain starts at the first function that is neither.
+ * recording hooks: the chain starts at the first function that belongs to neither.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static const struct sonde_column columns[COLUMNS] = {
 
 struct call {
 	uint64_t correlation, time_ns;
-	uint32_t process, stack; /* or NOT_FOLLOWED: recorded, but could not be unwound */
+	uint32_t process, stack; /* stack, or NOT_FOLLOWED: recorded, but could not be unwound */
 };
 
 /* A piece of device work, limited to its part in the selected time. */
@@ -81,7 +81,7 @@ static void end(void *state)
 
 /* --- feeding ----------------------------------------------------------------------------------------------------- */
 
-/* Returns 1; 0 if the limit is reached. */
+/* Keeps a row. Returns 1; 0 if the limit is reached; -ENOMEM with a message. */
 static int keep(struct kept *kept, const void *row, size_t row_b)
 {
 	if (kept->count >= KEPT_MAX) {
@@ -138,7 +138,7 @@ static int feed_works(struct launches *launches, const struct sonde_batch *batch
 		from_ns = from_ns > window->from_ns ? from_ns : window->from_ns;
 		to_ns = to_ns < window->to_ns ? to_ns : window->to_ns;
 		if (from_ns == to_ns &&
-		    batch->activities.dur_ns[i]) /* it ends exactly where the window begins, or vice versa */
+		    batch->activities.dur_ns[i]) /* it only touches the window: one ends where the other begins */
 			continue;
 		struct work work = {batch->activities.correlation[i], to_ns - from_ns, batch->activities.size_b[i],
 				    batch->activities.operation[i], operation->process};
@@ -200,7 +200,7 @@ static void sort_calls(struct kept *calls)
 	calls->count = count;
 }
 
-/* 0: unknown. */
+/* The stack of the call that requested the work; 0 = unknown. */
 static uint32_t stack_of(const struct launches *launches, const struct work *work)
 {
 	const struct call *rows = launches->calls.rows,
@@ -226,7 +226,8 @@ static int begins(const char *text, const char *const *starts, size_t count)
 	return 0;
 }
 
-/* cudaLaunchKernel, even if the runtime is linked into the program. */
+/* True for functions of the CUDA runtime such as cudaLaunchKernel. They are recognised by name because the runtime may
+ * be linked into the program. */
 static int is_runtime_call(const char *name)
 {
 	static const char *const starts[] = {"cudart::", "libcudart_static", "__device_stub__", "__cudart"};
@@ -350,7 +351,7 @@ static int rows_make(struct rows *rows, struct launches *launches)
 		struct row row = {.operation = sonde_session_operation(launches->session, works[i].operation),
 				  .has_stack = works[i].correlation && works[i].correlation != NOT_FOLLOWED,
 				  .is_not_followed = works[i].correlation == NOT_FOLLOWED};
-		/* 0 if there is none */
+		/* 0 if no function is known */
 		row.count = chain_of(launches->session, (uint32_t)works[i].correlation, row.chain);
 		size_t first = i;
 		for (; i < count && !compare_works(&works[first], &works[i]); i++) {

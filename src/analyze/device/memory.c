@@ -153,7 +153,7 @@ static const struct sonde_column held_columns[HELD_COLUMNS] = {
     [HELD_DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
 };
 
-/* Blocks of the same size from the same call that were live at the peak. */
+/* Blocks live at the peak that have the same size and were allocated by the same API function. */
 struct held {
 	const char *call;
 	uint64_t size_b, blocks, left, peak_b;
@@ -179,7 +179,8 @@ static int by_bytes(const void *left, const void *right)
 	return a->kind != b->kind ? a->kind - b->kind : by_size(left, right);
 }
 
-/* Appends those of a group to `out`; returns their number. */
+/* Sums a group's blocks that were live at its peak by API function and size: writes a row for each to `out`, and
+ * returns the number of rows. */
 static size_t held_of(struct held *out, const struct group *group, const struct sonde_session *session)
 {
 	size_t all = 0, count = 0;

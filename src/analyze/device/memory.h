@@ -1,8 +1,8 @@
 /* memory.h: allocations of GPU memory: when they were made and freed.
  *
- * A block lives from the end of the call that allocated it to the start of the call that freed it; they are matched by
- * address within the process. A block's device is the device that the operation names, else the device of the call's
- * queue, else the only device of the process; otherwise, it is unknown (0).
+ * A block lives from the end of the call that allocated it to the start of the call that freed it; the two calls are
+ * matched by address within the process. A block's device is the device that the operation names, else the device of
+ * the call's queue, else the only device of the process; otherwise, it is unknown (0).
  */
 #ifndef SONDE_ANALYZE_DEVICE_MEMORY_H
 #define SONDE_ANALYZE_DEVICE_MEMORY_H
@@ -25,17 +25,17 @@ struct sonde_device_blocks {
 
 /* `times` must be sorted. -ENOMEM. */
 int sonde_device_blocks_read(struct sonde_device_blocks *out, const struct sonde_device_times *times);
-/* Treats each size that a pool reserves as a block, until the size changes. */
+/* Reads the sizes of memory pools: each size that a pool has reserved counts as one block until the size changes. */
 int sonde_device_pools_read(struct sonde_device_blocks *out, const struct sonde_device_times *times);
 void sonde_device_blocks_fini(struct sonde_device_blocks *blocks);
 
 struct sonde_device_peak {
-	uint64_t peak_b, peak_ns; /* in the window; the first time of that maximum */
+	uint64_t peak_b, peak_ns; /* maximum within the window, and when it was first reached */
 	uint64_t begun, begun_b;  /* allocated in the window */
 	uint64_t end, end_b;      /* live at the end of the window */
 };
 
-/* -ENOMEM. */
+/* Computes the figures of `count` blocks. -ENOMEM. */
 int sonde_device_peak_of(struct sonde_device_peak *out, const struct sonde_device_block *blocks, size_t count,
 			 const struct sonde_window *window);
 int sonde_device_block_lives(const struct sonde_device_block *block, uint64_t at_ns);

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* sonde_memory_kind() maps an invalid kind to "unknown"; the others return whether a kind is host memory, and its
- * name. */
+/* sonde_memory_kind() maps an invalid kind to "unknown". sonde_memory_is_host() returns whether a kind is host memory,
+ * and sonde_memory_word() returns the name of a kind. */
 uint8_t sonde_memory_kind(uint32_t kind);
 int sonde_memory_is_host(uint32_t kind);
 const char *sonde_memory_word(uint32_t kind);

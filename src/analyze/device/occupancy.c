@@ -5,7 +5,8 @@
 
 enum { REGISTERS_AT_A_TIME = 256 };
 
-/* By compute capability, major × 10 + minor, from that one on; 0 = unknown. */
+/* Each row applies from its compute capability (major × 10 + minor) up to that of the next row; capability 0 =
+ * unknown. */
 static const struct unit {
 	uint32_t capability;
 	uint32_t parts;    /* partitions of the register file */
@@ -33,7 +34,7 @@ static uint64_t by_registers(const struct sonde_device *device, const struct son
 	return device->registers_unit / parts / a_warp * parts / warps;
 }
 
-/* UINT64_MAX: no limit. */
+/* Number of blocks per unit that the shared memory allows; UINT64_MAX = no limit. */
 static uint64_t by_shared(const struct sonde_device *device, const struct sonde_operation *operation)
 {
 	const struct unit *unit = unit_of(device);

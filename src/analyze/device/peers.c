@@ -1,9 +1,9 @@
 /* peers.c: P2P copies between GPUs by source and destination: count, bytes and throughput; and GPU interconnect
  * counters.
  *
- * Copies in one direction may overlap, so their time is that in which at least one was running: bytes ÷ that time is
- * the throughput of the direction. A copy is recorded by the GPU of its queue; its operation names the owner of the
- * memory at the other end. Interconnect counters cover all links of a GPU, not a single direction.
+ * Copies in one direction may overlap, so a direction's time is the time in which at least one copy was running. Its
+ * throughput is bytes ÷ this time. A copy is recorded for the GPU of its queue; the copy's operation names the GPU that
+ * owns the memory at the other end. Interconnect counters cover all links of a GPU, not a single direction.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ struct way {
 	const struct copy *copies;
 	size_t count;
 	uint64_t size_b, busy_ns;
-	uint64_t whole, whole_b, whole_ns; /* of those entirely within the window */
+	uint64_t whole, whole_b, whole_ns; /* of copies entirely within the window */
 };
 
 /* --- directions -------------------------------------------------------------------------------------------------- */
@@ -106,7 +106,8 @@ static struct way way_of(const struct copy *copies, size_t count)
 	return way;
 }
 
-/* `copies` and `ways` have capacity for all. */
+/* Collects the copies between devices, and sums them by direction; returns the number of directions. `copies` and
+ * `ways` have capacity for all activities. */
 static size_t ways_of(struct way *ways, struct copy *copies, const struct sonde_device_times *times)
 {
 	size_t all = 0, count = 0;
@@ -243,7 +244,8 @@ static int peers_finish(void *state, struct sonde_report *report)
 		rc = sonde_pass_nothing(&times->options, report, "peers", TITLE, "no P2P copy was recorded");
 	else if (!rc)
 		rows_add(times, ways, count, report);
-	if (!rc && (count || times->options.requested)) /* kernels access another device's memory without a copy */
+	/* without copies, too: kernels can access another device's memory */
+	if (!rc && (count || times->options.requested))
 		rc = links_read(times, report);
 	free(ways);
 	free(copies);

@@ -6,7 +6,7 @@
 #include "sonde/device.h"
 
 #define TITLE "Theoretical GPU ceilings"
-#define DEVICES_MAX 64 /* that have rows */
+#define DEVICES_MAX 64 /* maximum number of devices with rows */
 #define FIRST_TENSOR 70
 
 /* Multiply-adds per clock and multiprocessor; 0 = unknown, or not the same for all chips of that capability. */

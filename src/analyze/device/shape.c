@@ -6,7 +6,7 @@
 
 #include "analyze/device/occupancy.h"
 
-/* 0: unknown. */
+/* Product of the three sizes; 0 = unknown. */
 static double product(const uint32_t size[3])
 {
 	return (double)size[0] * (size[0] && size[1] ? size[1] : 1) * (size[0] && size[2] ? size[2] : 1);
@@ -18,7 +18,7 @@ const char *sonde_device_filled(double *out, const struct sonde_device *device, 
 	if (!device || !device->units)
 		return "the GPU's number of units is unknown";
 	double units = device->units, blocks = product(operation->grid);
-	if (!operation->block[0] || !(blocks > 0)) /* without blocks the grid is in threads */
+	if (!operation->block[0] || !(blocks > 0)) /* if the block size is unknown, the grid counts threads */
 		return "its number of blocks is unknown";
 	if (blocks <= units) {
 		*out = blocks / units;

@@ -1,8 +1,8 @@
 /* streams.c: GPU queues: how busy each was, how long it was idle, and what overlapped.
  *
  * One pass over activities by queue yields the queue's own figures. A second pass over the starts and ends of busy
- * times of all queues of a device, in order, yields overlaps: a running XOR of the ids of busy queues is the id of the
- * queue while only one is busy.
+ * times of all queues of a device, in order, yields overlaps: while only one queue is busy, the running XOR of the ids
+ * of all busy queues is its id.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -39,7 +39,8 @@ struct queue {
 	uint64_t requested;
 	uint64_t waiting_ns;         /* sum of times between request and start, within the window */
 	uint64_t first_ns, last_ns;  /* from the first request to the last end, within the window */
-	uint64_t alone_ns, under_ns; /* no other queue of the device was busy; copies while a kernel ran */
+	/* time with no other queue of the device busy; time of copies while a kernel ran */
+	uint64_t alone_ns, under_ns;
 	uint32_t id, device;
 };
 
@@ -58,7 +59,7 @@ static void add_delay(struct queue *queue, const struct sonde_device_time *row)
 	queue->delay_ns += row->start_ns - row->queued_ns;
 }
 
-/* Only for queues that did something: others have no row. */
+/* Adds an activity's time from request to start. Call it only for queues that did something: others have no row. */
 static void add_waiting(struct queue *queue, const struct sonde_window *window, const struct sonde_device_time *row)
 {
 	uint64_t requested_ns = row->queued_ns > window->from_ns ? row->queued_ns : window->from_ns;
@@ -78,7 +79,7 @@ static int add(struct streams *streams, const struct sonde_device_time *row)
 		return 0;
 	struct queue *queue = &streams->queues[row->queue];
 	if (!sonde_device_times_busy(streams->times, row, &from_ns, &to_ns)) {
-		/* Sorted by start: what starts after the window follows everything within it. */
+		/* Activities are sorted by start: those that start after the window follow all those within it. */
 		if (row->queued_ns && row->queued_ns < streams->times->window.to_ns && queue->count)
 			add_waiting(queue, &streams->times->window, row);
 		return 0;

@@ -87,7 +87,7 @@ static int cell_add(struct sonde_device_sums *sums, const struct sonde_device_ce
 	return 0;
 }
 
-/* The part within the window; 0 = none. */
+/* Fills `out` with the part of an activity that is within the window; returns 0 if there is none. */
 static int sum_of(struct sonde_device_sum *out, const struct sonde_device_sums *sums, const struct sonde_batch *batch,
 		  size_t i)
 {
@@ -189,7 +189,7 @@ static size_t name_cells(struct named *out, const struct sonde_device_sums *sums
 		if (!operation || !operation->kind || !(kinds >> operation->kind & 1))
 			continue;
 		out[count] = (struct named){sums->cells[i], operation->name, operation->kind};
-		/* It is on the host even if it names a queue. */
+		/* Activities of this kind are on the host even if they name a queue. */
 		if (sonde_activity_row(operation->kind)->where == SONDE_ACTIVITY_ON_HOST)
 			out[count].cell.device = 0;
 		if (operation->kind == SONDE_ACTIVITY_KERNEL)

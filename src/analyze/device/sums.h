@@ -13,13 +13,14 @@
 
 struct sonde_device_sum {
 	uint64_t count, total_ns, size_b;
-	uint64_t whole, whole_ns, whole_b, min_ns, max_ns; /* of those entirely within the window */
-	uint64_t queued, queued_ns; /* of those with a known request time: from request to start */
-	/* For rows by name: theoretical occupancy × time if occupancy is known for all of the time; otherwise the
-	 * reason why it is not. */
+	uint64_t whole, whole_ns, whole_b, min_ns, max_ns; /* of activities entirely within the window */
+	/* number of activities with a known request time; their time from request to start */
+	uint64_t queued, queued_ns;
+	/* For rows by name: occupied_ns is theoretical occupancy × time if occupancy is known for all of the time;
+	 * otherwise `unoccupied` is the reason why it is not. */
 	double occupied_ns;
 	const char *unoccupied;
-	const char *limited_by; /* in the launch configuration that took the most time */
+	const char *limited_by; /* tightest limit in the launch configuration that took the most time */
 	uint64_t limited_ns;    /* time of that configuration */
 	/* The same for filled units and for lanes that have a thread (device/shape.h). */
 	double filled_ns, lanes_ns;

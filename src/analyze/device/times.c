@@ -227,7 +227,7 @@ int sonde_device_union_add(struct sonde_device_union *of, uint64_t from_ns, uint
 /* Total covered time up to a time. */
 static uint64_t covered_until(const struct sonde_device_union *of, uint64_t at_ns)
 {
-	size_t low = 0, high = of->count; /* the first that begins after it */
+	size_t low = 0, high = of->count; /* searches the first span that begins after at_ns */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (of->all[middle].from_ns <= at_ns)

@@ -1,8 +1,8 @@
 /* times.h: single ACTIVITIES: the state of the passes that need to know when GPUs did something.
  *
- * Keeps activities that overlap the selected time, or waited to start in it, of the selected threads (those that
- * requested them); and all allocations, frees and pool sizes, of all threads and the whole recording, because live
- * memory follows from all of them. At most SONDE_DEVICE_TIMES_MAX are kept; others are counted.
+ * Keeps the activities requested by selected threads that overlap the selected time, or were waiting to start during
+ * it. Allocations, frees and pool sizes are kept from all threads and the whole recording, because live memory follows
+ * from all of them. At most SONDE_DEVICE_TIMES_MAX activities are kept; the others are counted.
  */
 #ifndef SONDE_ANALYZE_DEVICE_TIMES_H
 #define SONDE_ANALYZE_DEVICE_TIMES_H
@@ -45,20 +45,22 @@ int sonde_device_times_is_work(const struct sonde_device_times *times, const str
 /* Part of the device work within the window; 0 = none. */
 int sonde_device_times_busy(const struct sonde_device_times *times, const struct sonde_device_time *row,
 			    uint64_t *from_ns, uint64_t *to_ns);
-/* The first row of the same device, which several processes may use; the device of a queue. 0 = unknown. */
+/* Several processes may use one device, with a row each: returns the id of the device's first row. 0 = unknown. */
 uint32_t sonde_device_same(const struct sonde_session *session, uint32_t device);
+/* The device of a queue; 0 = unknown. */
 uint32_t sonde_device_of_queue(const struct sonde_session *session, uint32_t queue);
-/* Owner of the memory at one end of a copy: the device that is named, else the queue's device, if it is device memory.
- * 0 = the host, or unknown. */
+/* Owner of the memory at one end of a copy: the device that the copy names, else the queue's device if the memory is
+ * device memory. 0 = the host, or unknown. */
 uint32_t sonde_device_of_end(const struct sonde_session *session, uint32_t reported, uint8_t kind, uint32_t own);
 
-/* The time that a device's figures are relative to: the window, limited to the recording of its process. */
+/* The time that a device's figures are relative to: the window, limited to the recording of the device's process. */
 struct sonde_window sonde_device_window(const struct sonde_device_times *times, uint32_t device);
 
 /* That time for notes with "÷ …": "1.000 s of wall time". In the report's arena; NULL if out of memory. */
 const char *sonde_device_times_whole(const struct sonde_device_times *times, struct sonde_report *report);
 
-/* Adds the notes common to all of these sections: what was left out, and selected threads. -ENOMEM. */
+/* Adds the notes common to all sections based on single activities: what was left out, and selected threads.
+ * -ENOMEM. */
 void sonde_device_times_note(const struct sonde_device_times *times, struct sonde_report *report,
 			     struct sonde_section *section);
 

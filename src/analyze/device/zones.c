@@ -74,14 +74,14 @@ struct curves {
 	size_t count;
 };
 
-/* Of the outermost calls, except `calls` and the maxima. */
+/* Figures of the outermost calls of a site's zones, except `calls` and the maxima, which cover all calls. */
 struct row {
 	uint32_t site, device;
 	size_t next; /* row of the same site, + 1; 0 = none */
 	uint64_t calls, outermost, begun_b, begun, peak_b, rise_b;
 	double begin_b, end_b; /* sums */
 	int64_t change_b;
-	int is_reserved; /* whether memory reserved by pools is known: */
+	int is_reserved; /* true if memory reserved by pools is known; its figures follow */
 	uint64_t reserved_b;
 	int64_t reserved_change_b;
 };
@@ -113,7 +113,7 @@ static int by_curve(const void *left, const void *right)
 	return by ? by : b->is_end - a->is_end;
 }
 
-/* Skips host memory. */
+/* Converts blocks into changes of live bytes, without blocks in host memory; returns the number of changes. */
 static size_t changes_of(struct change *out, const struct sonde_device_blocks *blocks)
 {
 	size_t count = 0;
@@ -206,7 +206,7 @@ static size_t curves_from(const struct curves *curves, uint32_t process)
 	return low;
 }
 
-/* Both are in the same order. */
+/* Finds the pool curve of each block curve: both arrays are sorted by process and device. */
 static void pools_find(struct curves *blocks, const struct curves *pools)
 {
 	for (size_t i = 0, k = 0; i < blocks->count; i++) {
@@ -308,7 +308,7 @@ static int zone_add(struct zones *zones, const struct curve *curve, const struct
 		struct reported pools = reported_of(curve->pools, start_ns, end_ns);
 		reserved_add(row, &pools, is_recursive);
 	}
-	if (is_recursive) /* the outermost zone of a site includes it */
+	if (is_recursive) /* the outermost zone of the same site includes it */
 		return 0;
 	row->outermost++;
 	row->begin_b += (double)reported.begin->held_b;

@@ -8,11 +8,11 @@
  * than its longest chain: Kelley, Critical-Path Planning and Scheduling, 1961.) The bound is thus the time in which
  * some thread is within the context: its CPU time, page faults, waits, and waits for a CPU.
  *
- * A thread is within the context for the CPU time of a sample that has it on its stack; for the remaining time between
- * two samples if either sample has it; for the time before the first sample and after the last; and for each wait
- * there. Incomplete stacks may contain any function. Time is counted in bins; all threads together contribute at most
- * the length of a bin to it. All findings are thus bounded in two passes over samples and waits, in memory independent
- * of their number.
+ * A thread is within the context for the CPU time of a sample whose stack contains the context; for the remaining time
+ * between two samples if either sample's stack does; for the time before the first sample and after the last; and for
+ * each wait there. Incomplete stacks may contain any function. Time is counted in bins: to each bin, all threads
+ * together contribute at most the bin's length. All findings are thus bounded in two passes over samples and waits, in
+ * memory independent of their number.
  */
 #include <errno.h>
 #include <math.h>
@@ -28,7 +28,8 @@
 #define BIT(i) (UINT64_C(1) << (i))
 enum { BINS = 1 << 14, FINDINGS_MAX = 64, CELLS_MAX = 1 << 24 };
 
-/* A slice of time: the sum of partial covers, and the change in the number of full covers from the previous bin. */
+/* One bin of time. `part`: sum of the fractions of the bin covered by intervals that start or end in it; `begins`:
+ * number of intervals that cover the whole bin, minus that number for the previous bin. */
 struct bin {
 	double part, begins;
 };
@@ -46,14 +47,14 @@ struct bounding {
 	double *all_ns;              /* by node: time of samples and waits at it */
 	double *part_ns;             /* by finding and node: the part of all_ns that is evidence */
 	double *evidence_ns;         /* by finding */
-	double *total_ns, *holds_ns; /* by function: inclusive time; inclusive evidence */
+	double *total_ns, *holds_ns; /* by function: inclusive time; inclusive part that is evidence */
 	size_t *stamp;               /* by function: the last walk that counted it */
 	size_t stamps;
 	uint64_t *marks; /* by node, one bit per finding: its place (later its context) is on this stack */
 	uint64_t *last_ns, *last_mask;      /* by thread: time and marks of its last sample */
 	struct bin *bins;                   /* by finding, BINS + 1 each */
-	uint64_t looked_for;                /* one bit per finding: its place is on stacks */
-	uint64_t of_kind[64];               /* by kind of wait: findings whose place it is; [0] = none */
+	uint64_t looked_for;                /* one bit per finding whose place is identified by stacks */
+	uint64_t of_kind[64];               /* by kind of wait: findings whose place is that kind; [0] = none */
 	uint32_t context[FINDINGS_MAX];     /* function; 0 = unknown */
 	double in_context_ns[FINDINGS_MAX]; /* evidence within the context */
 };
@@ -113,7 +114,7 @@ static int find_own(struct bounding *all)
 	return 0;
 }
 
-/* Sections also write locations into names: "load (data.c:12)". */
+/* True if a text names a function. Sections also write locations into names: "load (data.c:12)". */
 static int is_named(const char *text, const char *name)
 {
 	size_t length = strlen(name);
@@ -293,7 +294,8 @@ static void add_ends(struct bounding *all)
 	}
 }
 
-/* Adds the upper end of the confidence interval of a binomial share, for as many samples as would fill the time. */
+/* The time within a finding's context: the upper end of the confidence interval of a binomial share, assuming as many
+ * samples as would fill the time. */
 static double within_ns(const struct bounding *all, size_t finding)
 {
 	const struct bin *bins = all->bins + finding * (BINS + 1);
@@ -322,7 +324,7 @@ static int each(struct bounding *all, void (*take)(struct bounding *all, const s
 	return rc;
 }
 
-/* Unreadable chunks are skipped, which the report notes. */
+/* Reads evidence and time within the contexts. Unreadable chunks are skipped; the report notes this. */
 static int look(struct bounding *all)
 {
 	int rc = bounding_init(all);

@@ -105,7 +105,8 @@ static const char *nearest_own(const struct sonde_facts *facts, const char *name
 	return callers.wanted;
 }
 
-/* Two library functions called by the same function of the program are one finding. */
+/* True if there is a finding for this function already: two library functions called by the same function of the
+ * program are one finding. */
 static int is_reported(const struct sonde_found *found, const char *own)
 {
 	size_t length = strlen(own);
@@ -213,8 +214,8 @@ SONDE_EVALUATE(many_calls)
 
 /* --- the kernel and the allocator --------------------------------------------------------------------------------- */
 
-/* As a share of CPU time or, if the kernel cannot be sampled, of system time; the latter is a bound, with lower
- * confidence. */
+/* Estimates the time of page faults from samples or, if the kernel cannot be sampled, from system time. System time is
+ * only an upper bound, so the confidence is lower. */
 SONDE_EVALUATE(page_faults)
 {
 	static const char *const names[] = {
@@ -317,7 +318,8 @@ static int is_allocator(const char *name)
 	return 0;
 }
 
-/* Entry points whose inclusive time, including copying, is the program's allocator's, rather than the recorder's. */
+/* Entry points of the allocator: their inclusive time, including copying, is the time of the program's allocator,
+ * without the recorder's. */
 static const char *const entries[] = {
     "malloc", "__libc_malloc", "calloc",   "__libc_calloc",  "realloc",       "__libc_realloc", "free",
     "cfree",  "__libc_free",   "memalign", "posix_memalign", "aligned_alloc", "reallocarray",   NULL};

@@ -4,7 +4,8 @@
  * cuDNN use ("ampere_sgemm_128x64_nn", "cutlass_80_simt_sgemm_…", "sm80_xmma_gemm_f32f32_f32f32_f32_…_ffma_…"). Names
  * that mention matrix units or other types do not count ("…_tensorop_s1688gemm_…", "…_gemm_f32f32_tf32f32_f32_…",
  * "volta_fp16_sgemm_fp16_…"). If the driver counts the use of matrix units, they must have been nearly idle while
- * kernels ran; otherwise there is no finding. If it does not, the evidence says so and the confidence is lower.
+ * kernels ran; otherwise there is no finding. If the driver does not count it, the evidence says so, and the confidence
+ * is lower.
  *
  * Only time in which no other kernel of the device ran can be saved, and of that time only the fraction 1 − (peak of
  * FP32 / peak of the matrix units). The peaks are per clock and multiprocessor, for dense matrices, from the table by
@@ -142,7 +143,7 @@ static int add_times(struct counters *counters, const struct sonde_device_times 
 	return rc;
 }
 
-/* All 0 if memory was too small for all kernels: then there is no finding. */
+/* Fills in the sums. They are all 0 if memory was too small for all kernels: then there is no finding. */
 static int counters_read(struct counters *counters, const struct sonde_facts *facts)
 {
 	struct sonde_device_times *times = NULL;
@@ -164,7 +165,7 @@ static double shared_ns(const struct counter *counter)
 
 /* --- the driver's counters ---------------------------------------------------------------------------------------- */
 
-/* True if the driver reads only one device, and only one is not a CPU. */
+/* True if the driver's readings are of only one GPU, and only one device of the recording is not a CPU. */
 static int is_only(const struct sonde_facts *facts, const struct sonde_columns_machine *machine)
 {
 	const char *first = NULL;
@@ -197,8 +198,8 @@ static int is_object(const struct sonde_facts *facts, const struct sonde_columns
 	return uuid && *uuid && *device->uuid ? !strcmp(uuid, device->uuid) : is_only(facts, machine);
 }
 
-/* Share of time in which the matrix units were busy; NAN = not read, or merged: then objects of several machines share
- * one name. */
+/* Share of time in which the matrix units were busy; NAN = not read, or the recording is merged, in which case objects
+ * of several machines share a name. */
 static double matrix_share(const struct sonde_facts *facts, const struct sonde_device *device)
 {
 	const struct sonde_columns_machine *machine = &facts->columns.machine;

@@ -3,9 +3,9 @@
  *
  * These kernels are recognised by name. A rank is a process on a device. The k-th kernel of a name in one rank
  * corresponds to the k-th kernel of that name in each other rank, if all ranks have equally many of them in the whole
- * recording (so a time window changes nothing). The correspondence is verified: none of them ends before the last one
- * has started. If it does not hold (ranks that communicate in groups, recordings that started later), no rank waited
- * for the last one, and there is no finding.
+ * recording (so a time window changes nothing). The correspondence is verified: none of the corresponding kernels ends
+ * before the last of them has started. If it does not hold (ranks that communicate in groups, recordings that started
+ * later), no rank waited for the last one, and there is no finding.
  */
 #include <errno.h>
 #include <math.h>
@@ -19,7 +19,7 @@
 #include "util/error.h"
 
 #define MATCHED_LEAST 20
-#define LATE_LEAST_NS 10000 /* device clocks are converted independently of each other */
+#define LATE_LEAST_NS 10000 /* less may be an error: each device's clock is converted separately */
 #define EVALUATED_MAX 64    /* maximum number of devices */
 #define KERNELS (1u << SONDE_ACTIVITY_KERNEL | 1u << SONDE_ACTIVITY_GRAPH)
 
@@ -101,7 +101,7 @@ struct work {
 	uint64_t count;
 };
 
-/* A graph counts as another kernel, because it may contain some. */
+/* A launch of a graph counts as another kernel, because the graph may contain kernels. */
 static int works_add(struct work *works, const struct sonde_device_times *times, const uint32_t *names,
 		     const uint8_t *wanted)
 {
@@ -122,8 +122,8 @@ static int works_add(struct work *works, const struct sonde_device_times *times,
 	return rc;
 }
 
-/* Communication that overlaps other kernels costs nothing, and as much of the exposed part could overlap as other
- * kernels still run alone. */
+/* Communication that overlaps other kernels costs nothing. The exposed part could overlap other kernels, too, for at
+ * most as long as these now run without communication. */
 static int exposed_add(const struct sonde_facts *facts, struct sonde_found *found, const struct work *work,
 		       uint32_t device)
 {
@@ -188,7 +188,7 @@ struct meeting {
 struct meetings {
 	struct meeting *all;
 	size_t count;
-	size_t ranks; /* the largest number of ranks of any */
+	size_t ranks; /* the largest number of ranks of any operation */
 };
 
 static int by_rank(const struct call *a, const struct call *b)
@@ -315,7 +315,7 @@ static int by_size(const void *left, const void *right)
 	return sonde_order(*a, *b);
 }
 
-/* `sizes` has capacity for all. */
+/* Sums how late the rank was in operations that it entered last. `sizes` has capacity for all operations. */
 static int late_of(struct late *out, const struct meetings *meetings, const struct meeting *rank, uint64_t *sizes)
 {
 	struct sonde_device_union waits = {0};
@@ -393,7 +393,7 @@ static int meetings_evaluate(const struct sonde_facts *facts, struct sonde_found
 	return rc;
 }
 
-/* Requires a common clock, and data of all threads. */
+/* Requires a common clock of all ranks, and data of all threads. */
 SONDE_EVALUATE(late_rank)
 {
 	struct sonde_device_times *times;

@@ -81,7 +81,7 @@ static uint32_t process_of(const struct staged *staged, const struct sonde_devic
 	return queue ? queue->process : 0;
 }
 
-/* An outgoing copy counts at its end, an incoming one at its start. */
+/* The time by which copies are ordered: the end of an outgoing copy, the start of an incoming one. */
 static uint64_t moment_of(const struct move *move)
 {
 	return move->is_in ? move->start_ns : move->end_ns;
@@ -123,7 +123,7 @@ static int are_peers(const struct staged *staged, uint32_t a, uint32_t b)
 	return a != b && !strcmp(from->api, to->api) && from->kind != SONDE_DEVICE_CPU && to->kind != SONDE_DEVICE_CPU;
 }
 
-/* The last outgoing copy of another device that is not matched yet. */
+/* The last copy out of another device, before copy `in`, that is not matched yet. */
 static const struct move *given_before(const struct staged *staged, size_t first, size_t in)
 {
 	size_t least = in - first > LOOK_BACK ? in - LOOK_BACK : first;
@@ -200,12 +200,13 @@ static void pairs_read(struct staged *staged)
 
 struct times {
 	double size_b, copy_ns; /* sums over both copies of all pairs */
-	double exposed_ns;      /* time in which at least one of them ran, and no kernel of the process */
+	double exposed_ns;      /* time in which at least one of these copies ran, and no kernel of the process did */
 	double saved_ns;        /* part of copy_ns that a direct copy would save */
 	double b_per_s;         /* rate of direct copies between the two; 0 = none */
 };
 
-/* Bytes per second of direct copies in that direction, each measured alone, so at most the rate of the link. */
+/* Rate of direct copies in that direction, in bytes per second. The times of copies are added up even where copies
+ * overlap, so the result is at most the rate of the link. */
 static double direct_rate(const struct staged *staged, const struct pair *way)
 {
 	double size_b = 0, copy_ns = 0;
@@ -249,7 +250,8 @@ static int exposed_of(double *out, const struct staged *staged, const struct mov
 	return rc;
 }
 
-/* A direct copy takes as long as the longer of the two, or as the measured rate implies. */
+/* A direct copy is assumed to take as long as the longer of the two copies that it replaces, or as the measured rate
+ * implies. */
 static int times_of(struct times *out, const struct staged *staged, const struct pair *way, size_t count)
 {
 	*out = (struct times){.b_per_s = direct_rate(staged, way)};

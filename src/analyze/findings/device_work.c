@@ -11,7 +11,7 @@
 #define COPIES_LEAST 1000
 #define REPEATED 10 /* activities repeated this often are part of a pipeline */
 #define CALLS_LEAST 100
-#define ALONE 1.05 /* maximum mean concurrency at which nothing else fills what a kernel leaves unused */
+#define ALONE 1.05 /* up to this mean number of active queues, no other kernel uses what a kernel leaves unused */
 #define SUBJECT(found, device) sonde_report_text((found)->report, "%s", (device)->name)
 
 /* Adds a finding for one device; called for each device in turn. */
@@ -129,7 +129,8 @@ static int pageable_add(const struct sonde_facts *facts, const struct sonde_devi
 {
 	const struct sonde_columns_copies *copies = &facts->columns.copies;
 	double time_ns = 0, saves_ns = 0, count = 0;
-	if (work->is_processor || !(calls_of(facts, is_async_copy).count > 0)) /* pinning makes no difference there */
+	/* pinning makes no difference for a CPU device, or without asynchronous copies */
+	if (work->is_processor || !(calls_of(facts, is_async_copy).count > 0))
 		return 0;
 	for (size_t i = sonde_device_row(copies, 0, work->name); i != SIZE_MAX;
 	     i = sonde_device_row(copies, i + 1, work->name)) {
@@ -233,7 +234,7 @@ SONDE_EVALUATE(small_copies)
 struct shape {
 	double (*used)(const struct sonde_columns_kernels *kernels, size_t row);
 	const char *evidence;
-	int is_occupancy; /* time of kernels whose limit is known */
+	int is_occupancy; /* only time of kernels whose limit is known counts */
 	enum sonde_threshold least, share;
 };
 
@@ -320,7 +321,7 @@ SONDE_EVALUATE(ragged_blocks)
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-/* `all`: total memory, and its source. */
+/* `all`: a text with the total memory and its source. */
 static int full_add(const struct sonde_facts *facts, struct sonde_found *found, const char *device, double share,
 		    double peak_b, const char *all)
 {
@@ -358,7 +359,8 @@ SONDE_EVALUATE(device_full)
 	return rc;
 }
 
-/* When the reserve peaked, at most the overall peak was allocated: at least the difference was unused. */
+/* When reserved memory peaked, no more was allocated than at the peak of allocated memory, so at least the difference
+ * of the two peaks was unused. */
 SONDE_EVALUATE(device_reserve)
 {
 	const struct sonde_columns_devices *devices = &facts->columns.devices;
@@ -384,7 +386,8 @@ SONDE_EVALUATE(device_reserve)
 
 /* --- clocks ------------------------------------------------------------------------------------------------------- */
 
-/* The share of time of the longest reason, since several reasons may hold at once. */
+/* The share of time for which the longest-lasting reason for throttling held. Shares are not added up, since several
+ * reasons may hold at once. */
 static double slowed_share(const struct sonde_columns_machine *machine, const char *device, const char **why)
 {
 	static const enum sonde_metric reasons[] = {SONDE_METRIC_DEVICE_SLOWED_POWER, SONDE_METRIC_DEVICE_SLOWED_HEAT,
@@ -403,8 +406,8 @@ static double slowed_share(const struct sonde_columns_machine *machine, const ch
 	return most;
 }
 
-/* An idle device has a low clock, too, so the deficit counts only for the time in which it is throttled. It is unknown
- * which device of the recording the driver's readings belong to: the busiest is assumed. */
+/* An idle device has a low clock, too, so a low clock counts only for the time in which the device is throttled. It is
+ * unknown which device of the recording the driver's readings belong to: the busiest is assumed. */
 SONDE_EVALUATE(device_slowed)
 {
 	const struct sonde_columns_machine *machine = &facts->columns.machine;

@@ -39,7 +39,7 @@ static double or_0(double value)
 	return value > 0 ? value : 0;
 }
 
-/* Sums the rows of devices with one label; for `at_once`, the maximum. */
+/* Sums the rows of devices with one label; at_once is their maximum. */
 static void rows_add(struct sonde_device_work *work, const struct sonde_facts *facts)
 {
 	const struct sonde_columns_devices *devices = &facts->columns.devices;
@@ -321,7 +321,7 @@ static int is_used(const struct sonde_facts *facts, const struct sonde_device_wo
 	return work->busy_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_DEVICE_USED];
 }
 
-/* Between its first and its last activity: time before and after is not the device's. */
+/* Counts idle time only between the device's first and last activity: time before and after is not the device's. */
 SONDE_EVALUATE(device_idle)
 {
 	struct sonde_device_work work;
@@ -403,7 +403,8 @@ static double waits_of(const struct sonde_facts *facts)
 	return count;
 }
 
-/* Waiting, or copying back a few bytes to decide on, in each step drains the queue. */
+/* If, in each step, the host waits for the device, or copies back a few bytes that decide how it continues, the queue
+ * runs empty in each step. */
 SONDE_EVALUATE(step_sync)
 {
 	const struct sonde_columns_copies *copies = &facts->columns.copies;
@@ -421,7 +422,7 @@ SONDE_EVALUATE(step_sync)
 	}
 	double steps = fmax(small, waits), saves_ns = fmin(drained_ns(facts, &work), facts->span_ns);
 	double gaps = fmin(steps / fmax(work.gaps, 1), 1), share = saves_ns * gaps / facts->span_ns;
-	if (is_found(found, "tiny-kernels", work.name)) /* already reported as the same time */
+	if (is_found(found, "tiny-kernels", work.name)) /* the same time is already reported */
 		return 0;
 	if (steps < STEPS_LEAST || !(share > facts->threshold[SONDE_THRESHOLD_STEP_SHARE]))
 		return 0;

@@ -35,9 +35,10 @@ size_t sonde_device_count(const struct sonde_facts *facts);
 size_t sonde_device_row_of(const struct sonde_columns_rows *of, struct sonde_column_at_text column, size_t row,
 			   const char *device);
 
-/* Reads activities of these kinds (bits 1 << kind), sorted by start. They cover all threads and the whole recording, so
- * that they can be numbered; the window is the selected time. 0 with NULL if memory was too small for all of them: then
- * no conclusion is possible. Free with sonde_device_rows_free(). -ENOMEM. */
+/* Reads activities of these kinds (bits 1 << kind), sorted by start. Activities of all threads and of the whole
+ * recording are read, so that numbers of activities do not depend on the selection; the window is the selected time. 0
+ * with NULL if memory was too small for all of them: then no conclusion is possible. Free with
+ * sonde_device_rows_free(). -ENOMEM. */
 int sonde_device_rows_read(struct sonde_device_times **out, const struct sonde_facts *facts, uint32_t kinds);
 void sonde_device_rows_free(struct sonde_device_times *times);
 

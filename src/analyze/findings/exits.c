@@ -1,12 +1,13 @@
-/* exits.c: CPU time on the critical path that processes used after their last record: the kernel frees their memory.
+/* exits.c: CPU time on the critical path that processes use after their last record, while the kernel frees their
+ * memory.
  *
- * Where a thread waits for a child process, the path goes from the child's last record to the parent on a CPU, as a
- * wake-up. For part of that wake-up, the child is still on a CPU, but no record distinguishes this from waiting for a
- * CPU. The total of this time is the difference between the CPU time of the program, as counted by the kernel, and the
- * time for which its threads are recorded on a CPU. It was used by exiting processes, each between its last record and
- * the return of the call that waited for it. The part that does not fit into such intervals outside of the path's
- * wake-ups was therefore used within these wake-ups. If no call waited for a process, its interval lasts to the end of
- * the run.
+ * Where a thread waits for a child process, the path has a wake-up step: from the child's last record until the parent
+ * is on a CPU again. For part of this step, the child is still on a CPU, but no record distinguishes this from the
+ * parent's waiting for a CPU. The total of this time is the difference between the CPU time of the program, as counted
+ * by the kernel, and the time for which its threads are recorded on a CPU. It was used by exiting processes, each
+ * between its last record and the return of the call that waited for it. Outside of the path's wake-ups, such intervals
+ * have room for only part of it; the remaining part must therefore have been used within the wake-ups. If no call
+ * waited for a process, its interval lasts to the end of the run.
  */
 #include <errno.h>
 #include <math.h>
@@ -34,12 +35,12 @@ struct ended {
 struct exits {
 	const struct sonde_critical_path *path;
 	struct sonde_session *session;
-	uint64_t *waking_ns; /* by step: time in wake-ups of all steps before it */
+	uint64_t *waking_ns; /* by step: total duration of the wake-up steps before it */
 	struct exiting *processes;
 	size_t count;
 };
 
-/* CPU time that no thread is recorded with; 0 = none, or unknown. */
+/* The program's CPU time beyond the time for which its threads are recorded on a CPU; 0 = none, or unknown. */
 static double unrecorded_ns(const struct sonde_facts *facts, const struct sonde_critical *critical)
 {
 	double cpu_ns = 1e9 * sonde_summary_value(&facts->columns, timing, cpu_time_s), recorded_ns = 0;
@@ -51,8 +52,8 @@ static double unrecorded_ns(const struct sonde_facts *facts, const struct sonde_
 	return cpu_ns > recorded_ns ? cpu_ns - recorded_ns : 0;
 }
 
-/* A process may have such CPU time from its first exit of a thread on, or all the time if not all exits are recorded.
- */
+/* A process may have unrecorded CPU time from the first exit of one of its threads on. A thread whose exit is not
+ * recorded may have exited at any time, so its start counts instead. */
 static void find_ends(struct exits *exits)
 {
 	for (size_t i = 0; i <= exits->count; i++)
@@ -71,7 +72,7 @@ static int by_time(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* A call that waited for that thread's process returned. */
+/* Ends the interval of a thread's process: a call that waited for the process returned. */
 static void is_over(struct exits *exits, uint32_t id, uint64_t at_ns)
 {
 	const struct sonde_thread *thread = sonde_session_thread(exits->session, id);
@@ -104,7 +105,7 @@ static uint32_t only_child(const struct exits *exits, uint32_t parent, uint64_t 
 	return only;
 }
 
-/* A thread that was blocked in such a call gets on a CPU again when the process has left its own. */
+/* A thread that was blocked in a call that waits for children gets on a CPU again once the child has left its CPU. */
 static int take_blocked(struct exits *exits, const struct sonde_critical *critical)
 {
 	struct ended *unknown = NULL;
@@ -160,7 +161,7 @@ static void sum_wakeups(struct exits *exits)
 	exits->waking_ns[exits->path->count] = sum_ns;
 }
 
-/* Time in wake-ups of the path before a time. */
+/* The total duration, up to `at_ns`, of the path's wake-up steps. */
 static uint64_t waking_before(const struct exits *exits, uint64_t at_ns)
 {
 	const struct sonde_critical_path *path = exits->path;
@@ -202,14 +203,14 @@ static int exits_read(struct exits *exits, const struct sonde_facts *facts, cons
 	if (rc)
 		return rc;
 	sum_wakeups(exits);
-	/* The command itself used some CPU time before its first record, and after its last one. */
+	/* The command used part of the CPU time before its first record, and after its last one. */
 	double beyond_ns = fmax((double)(run->end_ns - run->start_ns) - span_ns, 0);
 	double waking_ns = (double)exits->waking_ns[exits->path->count];
 	*out_ns = fmin(fmax(all_ns - outside_ns(exits) - beyond_ns, 0), waking_ns);
 	return 0;
 }
 
-/* Processes that are not recorded may have used CPU time at any time. */
+/* True if the recording is complete: processes that are not recorded may have used CPU time at any time. */
 static int is_whole(const struct sonde_facts *facts)
 {
 	const struct sonde_session *session = facts->session;

@@ -7,7 +7,7 @@
 #include "analyze/heap/pass.h"
 #include "analyze/sizes.h"
 
-#define WANTS 0.30 /* share of the span spent on a CPU or waiting for one */
+#define WANTS 0.30 /* a thread is busy if it spends this share of the span on a CPU or waiting for one */
 
 double sonde_facts_in_state(const struct sonde_facts *facts, enum sonde_critical_kind state)
 {

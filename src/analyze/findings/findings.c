@@ -252,7 +252,7 @@ static void suppress(struct sonde_found *found, const struct sonde_session *sess
 
 /* --- evaluating the rules ----------------------------------------------------------------------------------------- */
 
-/* CPU time that was used but not sampled cannot be attributed. */
+/* False without samples, or if no CPU time is covered by samples: it cannot be attributed then. */
 static int has_samples(const struct sonde_facts *facts)
 {
 	double all_s = sonde_summary_value(&facts->columns, samples, cpu_time_s),
@@ -260,8 +260,8 @@ static int has_samples(const struct sonde_facts *facts)
 	return sonde_session_event_count(facts->session, SONDE_CHUNK_SAMPLES) && !(all_s <= missing_s);
 }
 
-/* For a truncated recording: uses the requested options, stored at its start, because the state of sources is stored at
- * its end. */
+/* Notes what a truncated recording may lack. The state of the sources is stored at the end of a recording, so the
+ * requested options are used instead, which are stored at its start. */
 static const char *note_truncated(const struct sonde_facts *facts, struct sonde_report *report)
 {
 	const struct sonde_session *session = facts->session;
@@ -279,10 +279,11 @@ static const char *note_truncated(const struct sonde_facts *facts, struct sonde_
 	return sonde_report_text(report, "%s%s%s%s", samples, waits, heap, path);
 }
 
-/* For GPUs: data that no source provides. */
+/* For recordings with GPUs: data that no source provides. */
 static const char uncounted[] = ", GPU matrix units, unused GPU memory of custom allocators";
 
-/* Kinds of data that rules read, and the options that record them. If both waits are missing, they are one item. */
+/* Kinds of data that rules read, and the options that record them. If waits for locks and calls on files are both
+ * missing, they are listed as one item. */
 static const struct requested_kind {
 	uint32_t kinds;
 	const char *what, *option;
@@ -293,7 +294,7 @@ static const struct requested_kind {
     {SONDE_NEEDS(HEAP), "allocations", "--heap"},
 };
 
-/* "not recorded: allocations: no process loaded it": what comes after the kind. */
+/* The reason after the kind of data: "no process loaded it" in "not recorded: allocations: no process loaded it". */
 static const char *reason_of(const char *missing)
 {
 	for (int i = 0; i < 2 && strstr(missing, ": "); i++)
@@ -369,7 +370,8 @@ static const char *command_line(const struct sonde_session *session)
 	return line && *line && strlen(line) < CUT_B && !line[strspn(line, SONDE_SHELL_PLAIN " ")] ? line : NULL;
 }
 
-/* Adds to the evidence the two parts of the saving, as what-if expects them. */
+/* Adds to the evidence how much of the saving is running time, and how much is waiting for a CPU: the two parts that
+ * what-if expects. */
 static int waits_say(const struct sonde_facts *facts, struct sonde_finding *finding, struct sonde_report *report)
 {
 	double running_ns = finding->saves_ns / facts->stretch, waits_ns = finding->saves_ns - running_ns;
@@ -408,8 +410,8 @@ static int note_withheld(const struct sonde_found *found, const struct sonde_fou
 	return 0;
 }
 
-/* Whether, with these ceilings, the rules might find something else first if no other program had run. If not, notes
- * what was not decided. 1, 0, or a negative errno. */
+/* Returns 1 if, with these ceilings, the first finding might be another one if no other program had run; otherwise
+ * notes what was not decided, and returns 0. A negative errno on failure. */
 static int is_doubtful(const struct sonde_facts *facts, enum sonde_ceilings ceilings, const struct sonde_noise *noise,
 		       const struct sonde_found *found, struct sonde_section *section)
 {
@@ -430,7 +432,7 @@ static int is_doubtful(const struct sonde_facts *facts, enum sonde_ceilings ceil
 	return rc;
 }
 
-/* Whether findings rest on what another program on the CPUs would change. */
+/* True if findings depend on waits or on measured ceilings, which other programs on the CPUs change. */
 static int rests_on_waits(const struct sonde_facts *facts, const struct sonde_found *found)
 {
 	int is_one = 0;
@@ -439,8 +441,8 @@ static int rests_on_waits(const struct sonde_facts *facts, const struct sonde_fo
 	return is_one || facts->columns.roofline.of.rows;
 }
 
-/* If other programs, now or when ceilings were measured, may have made the findings what they are, only those about
- * bytes remain. */
+/* Drops all findings except those about bytes if the findings may be due to other programs that ran during the
+ * recording, or while the ceilings were measured. */
 static int suppress_noisy(struct sonde_found *found, const struct sonde_facts *facts, struct sonde_report *report,
 			  struct sonde_section *section)
 {

@@ -2,8 +2,9 @@
  *
  * A rule is a row of findings/rules.c: its name, what limits the program if it applies, the records it depends on, and
  * what to do. Its trigger is a function that reads cells of other passes' sections (columns.h), so every figure of a
- * finding is also in the report. The saving is an estimate: time of the critical path that would disappear with
- * everything else unchanged, or bytes. A bound accompanies it: all time within the surrounding code.
+ * finding is also in the report. The saving is an estimate, either of bytes or of time: the time of the critical path
+ * that would disappear if everything else stayed the same. A bound accompanies it: all time within the surrounding
+ * code.
  */
 #ifndef SONDE_ANALYZE_FINDINGS_FINDINGS_H
 #define SONDE_ANALYZE_FINDINGS_FINDINGS_H
@@ -81,13 +82,13 @@ struct sonde_facts {
 	double slowed; /* share by which rates may be lower because of other programs; 0 = not taken into account */
 };
 
-/* Time on the critical path in a state; of elements of a kind, a name (NULL = any), and a state (SONDE_CRITICAL_KINDS =
- * any). */
+/* Time that the critical path spends in a state. */
 double sonde_facts_in_state(const struct sonde_facts *facts, enum sonde_critical_kind state);
+/* Time of the critical path's elements of a kind, with a name (NULL = any) and a state (SONDE_CRITICAL_KINDS = any). */
 double sonde_facts_on_path(const struct sonde_facts *facts, enum sonde_critical_element_kind kind, const char *name,
 			   enum sonde_critical_kind state);
-/* Scales running time of the path by `stretch`: adds the waits for CPUs taken by other programs, which disappear with
- * that time. */
+/* Scales running time of the path by `stretch`. This adds the waits for CPUs taken by other programs, since these waits
+ * disappear together with the running time. */
 double sonde_facts_stretched(const struct sonde_facts *facts, double running_ns);
 /* Inclusive time of the zones of a name, summed over all threads; 0 = none. */
 double sonde_facts_zone_ns(const struct sonde_facts *facts, const char *name);
@@ -105,7 +106,8 @@ double sonde_facts_cpu_on_path(const struct sonde_facts *facts, const char *cons
 /* Formats to three digits for people: "5.11", "412,000". Stored in the report; NULL when out of memory. */
 const char *sonde_figure_text(struct sonde_report *report, double value);
 
-/* The ranking weight if saves_ns is such an upper limit: the fraction cpu_ns of all CPU time, applied to the path. */
+/* The ranking weight of a finding whose saves_ns is a result of sonde_facts_cpu_on_path(). The share of cpu_ns in all
+ * CPU time is assumed to be its share of the path's running time, too. */
 double sonde_facts_share(const struct sonde_facts *facts, double cpu_ns, double saves_ns);
 
 /* --- findings ----------------------------------------------------------------------------------------------------- */
@@ -128,8 +130,8 @@ struct sonde_finding {
 	double saves_ns;      /* estimated saving on the critical path; 0 = unknown, or not about time */
 	double weighs;        /* ranking weight, 0 … 1: the finding's share of the span, or of bytes */
 	double bytes;         /* bytes that a fix could save; 0 = none */
-	double confidence;    /* 0 = that of the rule */
-	const char *limiter;  /* NULL = that of the rule */
+	double confidence;    /* 0 = the rule's confidence */
+	const char *limiter;  /* NULL = the rule's limiter */
 	double peak_share;    /* share of the measured peak of the limiter; 0 = unknown */
 	int has_waits;        /* saves_ns includes `stretch` (struct sonde_facts), which the evidence then mentions */
 	struct sonde_finding_place place;
@@ -162,7 +164,7 @@ struct sonde_rule {
 	const char *steps[4];        /* what to do; NULL-terminated */
 	const char *record;          /* options of sonde record that reveal it: "--io" */
 	int is_by_call;              /* cost is per call, so fewer calls with more items take less time */
-	/* Adds its findings, most important first. 0 or -ENOMEM. */
+	/* Adds the rule's findings, most important first. 0 or -ENOMEM. */
 	int (*evaluate)(const struct sonde_facts *facts, struct sonde_found *found);
 };
 
@@ -184,7 +186,7 @@ int sonde_finding_bounds(const struct sonde_facts *facts, struct sonde_found *fo
 /* findings/noise.c: effects that other programs may have had on a run, in shares of the span; all 0 = none, or
  * unknown. */
 struct sonde_noise {
-	double path;    /* of the critical path: waits for CPUs taken by others, and stolen time; an estimate */
+	double path;    /* estimated part of the path: waits for CPUs taken by others, and stolen time */
 	double held_up; /* the longest time for which others can have held up a thread */
 	double slowed;  /* upper bound of the share by which rates are lower: of CPU time, and of memory bandwidth */
 	int is_shared;  /* several threads compete for CPUs: which thread waits for which depends on other load */
@@ -203,12 +205,12 @@ void sonde_facts_without_others(struct sonde_facts *out, const struct sonde_fact
 int sonde_finding_is_doubtful(const struct sonde_facts *facts, const struct sonde_noise *noise,
 			      const struct sonde_found *found, const struct sonde_found *possible);
 
-/* findings/starved.c: how much of the path's waiting for a CPU is due to the cgroup's quota; 0 = none or unknown. 0 or
- * -ENOMEM with a message. */
+/* findings/starved.c: how much of the path's waiting for a CPU is due to the cgroup's quota; *out_ns is 0 if none or
+ * unknown. Returns 0, or -ENOMEM with a message. */
 int sonde_finding_throttled(const struct sonde_facts *facts, double *out_ns);
 
-/* findings/exits.c: a lower bound on the time of the path's wake-ups in which an exited process was still on a CPU; 0 =
- * unknown. 0 or a negative errno with a message. */
+/* findings/exits.c: a lower bound on the time of the path's wake-ups in which an exited process was still on a CPU;
+ * *out_ns is 0 if unknown. Returns 0, or a negative errno with a message. */
 int sonde_finding_exits(const struct sonde_facts *facts, double *out_ns);
 
 /* findings/target.c: notes which device the advice is for; -EINVAL with a message if the recording has no such

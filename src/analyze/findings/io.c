@@ -36,7 +36,7 @@ static double time_of(const struct sonde_facts *facts, enum sonde_wait_kind kind
 	return row == SIZE_MAX ? 0 : sonde_column_ns(&facts->columns.wait_kinds, row, total_ns);
 }
 
-/* Calls that the row of a file sums up: including send() and recv(), for sockets. */
+/* The number of calls on all files in one direction: like a file's row, it includes send() or recv(), for sockets. */
 static double both_of(const struct sonde_facts *facts, int is_write)
 {
 	return calls_of(facts, is_write ? SONDE_WAIT_WRITE : SONDE_WAIT_READ) +
@@ -125,7 +125,7 @@ SONDE_EVALUATE(small_reads)
 	return small_find(facts, 0, found);
 }
 
-/* In a single-threaded run, all time of a kind of call is on the path. */
+/* Time on the path of a kind of call. In a single-threaded run, all time of such calls is on the path. */
 static double path_of(const struct sonde_facts *facts, enum sonde_wait_kind kind)
 {
 	double on_path_ns =
@@ -162,7 +162,8 @@ SONDE_EVALUATE(sync)
 		       .weighs = fmin(share, 1)});
 }
 
-/* Only calls on regular files: waits for pipes and sockets take as long as their writers do. */
+/* Time on the path of calls on regular files. Others do not count: waits for pipes and sockets take as long as their
+ * writers do. */
 static double files_on_path_ns(const struct sonde_facts *facts, enum sonde_wait_kind kind)
 {
 	const struct sonde_columns_critical_path *path = &facts->columns.critical_path;
@@ -175,8 +176,8 @@ static double files_on_path_ns(const struct sonde_facts *facts, enum sonde_wait_
 	return sum_ns;
 }
 
-/* There are no phases for reads of pipes and sockets, so the critical path is used: it shows when nothing else was
- * done. */
+/* Time of waits for pipes and sockets on the critical path. There are no phases for such reads; the path shows when
+ * nothing else was done. */
 static double waits_for_streams_ns(const struct sonde_facts *facts)
 {
 	const struct sonde_columns_critical_path *path = &facts->columns.critical_path;
@@ -192,8 +193,8 @@ static double waits_for_streams_ns(const struct sonde_facts *facts)
 	return sum_ns;
 }
 
-/* Loading phases in which no other thread of the program ran. Prefetching can hide at most as much of them as there is
- * other work. */
+/* Loading phases in which no other thread of the program ran. Prefetching can hide at most as much time of these phases
+ * as there is other work to do. */
 SONDE_EVALUATE(loading)
 {
 	const struct sonde_columns_io_phases *phases = &facts->columns.io_phases;
@@ -269,7 +270,7 @@ SONDE_EVALUATE(files)
 	double share = blocked_ns / facts->span_ns;
 	for (size_t i = 0; i < found->count; i++)
 		if (!strcmp(found->rows[i].rule->id, "loading") && found->rows[i].weighs > 0.5 * share)
-			return 0; /* already reported as the same time */
+			return 0; /* the same time is already reported */
 	if (!(share > facts->threshold[SONDE_THRESHOLD_FILES]))
 		return 0;
 	return sonde_found_add(

@@ -48,8 +48,8 @@ static double peak_of(const struct sonde_facts *facts)
 	return most_b;
 }
 
-/* As a share of allocated bytes or of the peak: for a heap with high turnover, leaked bytes are a small share of the
- * allocated ones. */
+/* Compares leaked bytes with all allocated bytes, and with the peak: in a heap with high turnover, leaked bytes are a
+ * small share of the allocated bytes. */
 static int leak_add(const struct sonde_facts *facts, const struct sonde_columns_leaks *leaks, size_t row,
 		    struct sonde_found *found)
 {
@@ -121,7 +121,8 @@ static double private_b(const struct private_memory *memory, const struct sonde_
 	return file ? fmax((double)point->size_b - (double)file->size_b, 0) : NAN;
 }
 
-/* The minimum over the last points, since memory freed just before one sample is not missing in the others. */
+/* The least private memory in excess of live bytes at the last points. It is the minimum because memory freed just
+ * before one point may still be resident then, but not at the others. */
 static double least_over_b(const struct sonde_facts *facts, const struct private_memory *memory, uint32_t process,
 			   struct sonde_heap_alive *sites, double *then_b)
 {

@@ -1,11 +1,11 @@
 /* noise.c: how much other programs or a hypervisor may have held up the program.
  *
- * A thread that waits for a CPU holds its lock longer and reaches its barrier later, or does not meet the others at the
- * lock at all: which thread waits for which, and for how long, then depends on other load. The effect of other programs
- * is bounded: because of them, a thread waits for a CPU no longer than it was runnable, and no longer than other
- * programs ran, summed over all CPUs. An exited process that is still on a CPU holds up its parent, but is not held up
- * itself (exits.c). Waiting caused by the cgroup's own quota does not count. A hypervisor adds the share of running
- * time that it stole. Without system-wide readings, nothing is known, and the bounds are 0.
+ * A thread that waits for a CPU holds its locks longer, reaches barriers later, or no longer competes with other
+ * threads for a lock. Which thread waits for which, and for how long, then depends on the load from other programs. The
+ * effect of other programs is bounded: because of them, a thread waits for a CPU no longer than it was runnable, and no
+ * longer than other programs ran, summed over all CPUs. An exited process that is still on a CPU holds up its parent,
+ * but is not held up itself (exits.c). Waiting caused by the cgroup's own quota does not count. A hypervisor adds the
+ * share of running time that it stole. Without system-wide readings, nothing is known, and the bounds are 0.
  *
  * `path` is an estimate instead: the critical path's waiting for a CPU, times the share of used CPU time that other
  * programs had. verdict.c judges what the bounds may change.

@@ -1,12 +1,13 @@
 /* sharing.c: threads that seem to write the same cache line, detected without hardware counters.
  *
  * The observable symptom: several threads of a process are in one function at the same time, and nearly all samples of
- * each hit one instruction that writes memory, or the next one, which waits for it. Compute-bound loops differ: their
- * samples are spread out; and if a loop walks over memory, every write has another address. The method is not
- * conclusive: an atomic that no other thread touches looks the same if its loop does little else.
+ * each hit one instruction that writes memory, or the next one, which waits for it. Compute-bound loops look different,
+ * because their samples are spread out. So do loops that walk over memory, because each of their writes has another
+ * address. The method is not conclusive: an atomic that no other thread touches looks the same if its loop does little
+ * else.
  *
- * No section has addresses, so this reads the samples itself, twice: once for all functions, by thread and address;
- * then for each suspect over time. Only then is code decoded.
+ * No section has addresses, so this file reads the samples itself, twice: once for all functions, by thread and
+ * address; then for each suspect over time. Only then is code decoded.
  */
 #include <errno.h>
 #include <math.h>
@@ -23,7 +24,7 @@
 
 #define SAMPLES_LEAST 10 /* minimum number of samples of a thread in a function */
 #define SLICE_PERIODS 10
-#define SLICE_MOST_NS 20000000u /* longer slices do not prove that threads were in it at the same time */
+#define SLICE_MOST_NS 20000000u /* longer slices do not prove that threads were in the function at the same time */
 #define SLICES_MAX 4096         /* counted from the first sample */
 #define LOOKS_MAX 64            /* functions whose samples are read a second time */
 #define BUSY_PERIODS 2          /* minimum time of a thread in the function during a slice, in sampling periods */
@@ -186,8 +187,8 @@ static int slice_add(void *state, const struct sonde_batch *batch, size_t i)
 	return 0;
 }
 
-/* The share of the time in the function that is in slices in which at least two threads were in it: 0 … 1; 0 if samples
- * are too far apart to tell; negative = an errno. Covers at most SLICES_MAX slices. */
+/* The fraction (0 … 1) of the time in the function that falls into slices with at least two threads in the function; 0
+ * if samples are too far apart to tell; negative = an errno. Covers at most SLICES_MAX slices. */
 static double at_once(const struct sonde_facts *facts, const struct suspect *suspect)
 {
 	uint64_t slice_ns = SLICE_PERIODS * sonde_session_period_ns(facts->session), all_ns = 0, together_ns = 0;
@@ -290,7 +291,7 @@ static int is_narrow(const struct spots *spots, struct suspect *suspect)
 	return suspect->threads >= 2;
 }
 
-/* Keeps those hot addresses that belong to one write: the first that qualifies. 1, 0 = none, or a negative errno. */
+/* Keeps only the hot addresses that belong to one write, the first that qualifies. 1, 0 = none, or a negative errno. */
 static int find_write(const struct spots *spots, struct suspect *suspect)
 {
 	struct sonde_session *session = spots->facts->session;
@@ -317,8 +318,8 @@ static int unjudged_add(struct sonde_found *found, const char *name)
 	return 0;
 }
 
-/* Time on the path of the function and of what is inlined at its write; *samples: number of samples that it rests
- * on. */
+/* Time on the path of the function and of what is inlined at its write; *samples: number of samples on which this time
+ * is based. */
 static double on_path(const struct sonde_facts *facts, const char *name, const char *inlined, double *samples)
 {
 	const struct sonde_columns_critical_path *path = &facts->columns.critical_path;

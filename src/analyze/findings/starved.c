@@ -6,8 +6,8 @@
 #include "analyze/resource/series.h"
 
 /* Waiting caused by the cgroup's quota. The kernel reports throttled time summed over CPUs, for all threads of the
- * group, including other programs, so it is an upper limit for this program. Throttled threads are runnable: at most as
- * much of the path's runnable time disappears with a higher quota. */
+ * group, including other programs, so it is an upper limit for this program. Throttled threads are runnable, so with a
+ * higher quota, at most this much of the path's runnable time disappears. */
 struct throttled {
 	double periods_share, held_ns, saves_ns;
 };

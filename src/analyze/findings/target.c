@@ -1,8 +1,8 @@
 /* target.c: the target of the advice: the device, and the batch size, i.e. how many items are handled at once.
  *
  * The devices of a recording are its CPU, "cpu", and those that `sonde record --gpu` found, selected by a part of their
- * name. For a rule whose cost is per call, batches of N items save f × (1 − 1/N): one call in N remains, and takes no
- * less time than before.
+ * name. For a rule whose cost is per call, batches of N items save f × (1 − 1/N): one call in N remains, and this call
+ * takes as long as before.
  */
 #include <errno.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static int is_named(const struct sonde_device *device, const char *name)
 	return !strcasecmp(device->name, name) || (strlen(name) >= NAME_LEAST_B && strcasestr(device->name, name));
 }
 
-/* NULL = no device matches. */
+/* The first device that matches a name; NULL = none. */
 static const struct sonde_device *device_named(const struct sonde_session *session, const char *name)
 {
 	for (uint32_t id = 1; id <= sonde_session_device_count(session); id++) {

@@ -28,9 +28,9 @@ static int is_interpreter(const char *name)
 	return !strncmp(name, "_PyRuntime", 10) || !strncmp(name, "gil_", 4) || !strcmp(name, "interpreter_lock");
 }
 
-/* Lower limit of the span if no thread waited for locks: the time that the busiest lock user spends on everything else;
- * the CPU time of the busiest thread; all CPU time divided by the CPUs. Joins are not counted as a thread's own
- * time. */
+/* Lower limit of the span if no thread waited for locks. It is the largest of three times: that which the busiest lock
+ * user spends on everything else; the CPU time of the busiest thread; and all CPU time divided by the number of CPUs.
+ * Joins are not counted as a thread's own time. */
 static double without_locks_ns(const struct sonde_facts *facts)
 {
 	const struct sonde_columns_threads *threads = &facts->columns.threads;
@@ -266,7 +266,8 @@ SONDE_EVALUATE(imbalance)
 		return 0;
 	const struct sonde_thread *thread = sonde_session_thread(facts->session, busiest);
 	double mean_ns = worst.sum_ns / worst.count, excess_ns = worst.most_ns - mean_ns;
-	/* With fewer CPUs than threads, it cannot take less than their CPU time on all CPUs (NAN: number unknown). */
+	/* The work cannot take less than its total CPU time ÷ the number of CPUs, which exceeds the mean if there are
+	 * more threads than CPUs (`cores` is NAN if unknown: fmax() then ignores it). */
 	double least_ns = fmax(mean_ns, worst.sum_ns / facts->cores);
 	double wanted = worst.count > facts->cores ? wanted_ns(facts, thread) : 0;
 	double active_ns = fmax(worst.most_ns, wanted);
@@ -399,7 +400,7 @@ SONDE_EVALUATE(hand_overs)
 		       .weighs = fmin(share, 1)});
 }
 
-/* Time, number of parts and their mean are those on the path; the calls are all of the thread's. */
+/* Time, number of parts and their mean are those on the path; the number of calls is that of the whole thread. */
 SONDE_EVALUATE(sleeping)
 {
 	const struct sonde_columns_waits *waits = &facts->columns.waits;

@@ -45,8 +45,9 @@ static const struct {
     {SONDE_THRESHOLD_BLAS_SHARE, SHARE},
 };
 
-/* Shares are smaller if the span is longer, and may be smaller by what was held up. Times are longer and rates lower: a
- * fast call may no longer count as fast, nor slow work as slow. */
+/* Other programs make the span longer and so shares smaller, and a share may also be smaller because other threads were
+ * held up. They make times longer and rates lower: a call may count as slow, or work as slow, only because of them.
+ * Each threshold is changed accordingly. */
 void sonde_facts_without_others(struct sonde_facts *out, const struct sonde_facts *facts,
 				const struct sonde_noise *noise)
 {
@@ -73,7 +74,7 @@ static struct interval weight_without(const struct sonde_facts *facts, const str
 	double weight = finding->weighs, held_up = noise->held_up, left = 1 - held_up;
 	if (finding->bytes > 0 || !(held_up > 0))
 		return (struct interval){weight, weight};
-	if (!strcmp(finding->rule->id, "starved-of-cpu")) /* only more of it */
+	if (!strcmp(finding->rule->id, "starved-of-cpu")) /* other programs can only add to this finding */
 		return (struct interval){fmax(weight - held_up, 0), weight};
 	if (noise->is_shared)
 		return (struct interval){fmax(weight - held_up, 0), left > 0 ? fmin((weight + held_up) / left, 1) : 1};

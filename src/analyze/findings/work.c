@@ -22,7 +22,8 @@ static double on_path_ns(const struct sonde_facts *facts, const char *zone, doub
 	return fmin(fmin(path_ns, wall_ns), facts->span_ns);
 }
 
-/* Considers FLOP/s only. Zones with a known position under the roof belong to below-roof and memory-bound. */
+/* Considers FLOP/s only. Zones with a known position under the roof are left to the rules below-roof and
+ * memory-bound. */
 SONDE_EVALUATE(low_throughput)
 {
 	const struct sonde_columns_roofline *zones = &facts->columns.roofline;
@@ -149,7 +150,7 @@ static int is_blas(const struct sonde_session *session, const char *name)
 	return 0;
 }
 
-/* The bound is all of their time: the part spent on calling and on waking threads is unknown. */
+/* The bound is all time of the calls: which part of it is spent on calling and on waking threads is unknown. */
 SONDE_EVALUATE(small_blas)
 {
 	const struct sonde_columns_zones *zones = &facts->columns.zones;

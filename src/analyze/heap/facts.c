@@ -23,7 +23,7 @@ static void add_heap(struct sonde_heap_facts *facts, const struct sonde_heap_tot
 	facts->left_b += total->left_b;
 }
 
-/* Samples of different sites are independent, so their variances add up. */
+/* Adds a site's figures. Samples of different sites are independent, so the sites' variances add up. */
 static void add_site(struct sonde_heap_facts *facts, const struct sonde_heap_sum *sum, int is_of_peak)
 {
 	facts->largest_b = sum->largest_b > facts->largest_b ? sum->largest_b : facts->largest_b;

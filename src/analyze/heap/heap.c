@@ -87,7 +87,7 @@ static void note_largest(const struct sonde_heap_pass *pass, uint32_t heap, stru
 			  pass->sums.heaps[heap].mean_b ? " that was sampled" : "", size, where);
 }
 
-/* How long its process lived within the selected time. */
+/* How long the heap's process lived within the selected time. */
 static double life_s(const struct sonde_heap_pass *pass, uint32_t heap)
 {
 	const struct sonde_heap *row = sonde_session_heap(pass->session, heap);

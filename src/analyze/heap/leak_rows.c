@@ -15,8 +15,8 @@ enum { MARKS = 64, WARM_UP = 5, ENDING = 10 };
 #define RISE_B 1024.0 /* growth below this is not worth a row */
 
 struct place {
-	struct sonde_leak_row row; /* key fields only, without a class */
-	uint32_t found;            /* index of the entry found, + 1 */
+	struct sonde_leak_row row; /* only its key fields are set */
+	uint32_t found;            /* index of this place, + 1 */
 	double *live;              /* live bytes at each mark; at first the change since the previous mark */
 	uint64_t last_b, last_blocks;
 	double last_variance;
@@ -32,8 +32,8 @@ struct making {
 	uint64_t marks_ns[MARKS];
 	double *live;
 	uint64_t *alive_b; /* by site id */
-	uint64_t *ends_ns; /* by heap id; 0 = lives on */
-	size_t *end_of;    /* the same as a mark; MARKS = lives on */
+	uint64_t *ends_ns; /* by heap id: its end; 0 = none */
+	size_t *end_of;    /* by heap id: end_mark() */
 };
 
 /* --- allocation sites -------------------------------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ static int compare_places(const void *left, const void *right)
 
 static int is_same(const void *context, uint32_t value)
 {
-	const struct making *making = context; /* the entry to find is stored after the others */
+	const struct making *making = context; /* the place to find is stored after all others */
 	return !compare_places(&making->places[value - 1], &making->places[making->place_count]);
 }
 
@@ -72,7 +72,7 @@ static struct sonde_leak_row key_of(const struct sonde_session *session, uint32_
 	return row;
 }
 
-/* The number of the site's place, + 1; 0 if out of memory. */
+/* Returns the index, + 1, of the site's place, which is added if it is new; 0 if out of memory. */
 static uint32_t place_find(struct making *making, struct sonde_map *map, uint32_t site, uint8_t *known)
 {
 	if (SONDE_ARRAY_RESERVE(making->places, making->place_cap, making->place_count + 1))
@@ -136,7 +136,8 @@ static int is_selected(const struct sonde_heap_pass *pass, const struct sonde_he
 	return !pass->range.thread || pass->range.thread[site->thread];
 }
 
-/* Adds a row per place and class; `at` holds index + 1 for each. */
+/* Adds memory live at exit to the row of its place and class. `at`: the row's index + 1, by place and class; 0 = no row
+ * yet. */
 static int remainder_add(struct making *making, const struct sonde_heap_remainder *remainder, uint32_t (*at)[4],
 			 const char *text)
 {
@@ -220,7 +221,8 @@ static void change_add(void *state, uint32_t id, size_t mark, const struct sonde
 	}
 }
 
-/* Turns changes into live bytes. A negative value, of a place whose allocations are unreadable, becomes 0. */
+/* Turns changes into live bytes. A sum can be negative if some allocations of the place were unreadable: it becomes
+ * 0. */
 static void changes_sum(struct making *making)
 {
 	for (size_t i = 0; i < making->place_count; i++) {

@@ -1,9 +1,9 @@
 /* leak_rows.h: memory live at exit and growing memory, summed by the call site that allocated it.
  *
  * Memory live at exit comes from the recorder's scan (HEAP_LEAK records). Growth is tested on the live bytes of each
- * call site at MARKS equally spaced times. The first fifth of the time since the site first had live bytes is left out;
- * so is, in the last tenth, everything after the maximum, because it counts as being freed at exit. Blocks of a process
- * count until it exits or execs another program.
+ * call site at MARKS equally spaced times. The first fifth of the time since the site first had live bytes is left out.
+ * In the last tenth, everything after the maximum is left out too, because a decrease there is taken for the clean-up
+ * at exit. Blocks of a process count until it exits or execs another program.
  */
 #ifndef SONDE_ANALYZE_HEAP_LEAK_ROWS_H
 #define SONDE_ANALYZE_HEAP_LEAK_ROWS_H
@@ -16,11 +16,11 @@ struct sonde_leak_row {
 	enum sonde_leak_class class;
 	uint32_t function, line; /* 0 = unknown */
 	const char *file;
-	const struct sonde_heap *heap; /* stands for all heaps of its kind */
-	uint32_t stack;                /* of the site with the largest amount */
+	const struct sonde_heap *heap; /* one of them; the row covers all heaps of its kind */
+	uint32_t stack;                /* stack of the site with the largest amount */
 	uint64_t stack_has_b;
 	uint64_t size_b, blocks;
-	double variance;            /* of size_b if it is an estimate, in B² */
+	double variance;            /* variance of size_b, in B², if size_b is an estimate */
 	uint64_t direct_blocks;     /* UNREACHABLE: blocks that no other block points to */
 	struct sonde_growth growth; /* GROWING: rate per second */
 };

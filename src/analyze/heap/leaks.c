@@ -19,8 +19,8 @@
 
 enum { DEFAULT_ROWS = 20, DETAILS_MAX = 8 };
 #define GROWTH_S 1.0        /* shorter runs reach no steady state */
-#define GROWTH_PLAIN_S 10.0 /* in a default report: a short program that does one job grows all the time */
-#define LEAKY 0.05          /* of all bytes allocated: from here on, unreachable memory is a warning */
+#define GROWTH_PLAIN_S 10.0 /* the same in a default report: a short program that does one job grows all the time */
+#define LEAKY 0.05          /* share of all allocated bytes from which on unreachable memory is a warning */
 enum { CLASS, SIZE_B, BLOCKS, DIRECT, SHARE, SLOPE, CONFIDENCE, HEAP, FUNCTION, FILE_NAME, LINE, SITE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
@@ -45,7 +45,7 @@ static const char *const classes[] = {
     [SONDE_LEAK_REACHABLE] = "reachable",
 };
 
-/* True for what is shown by default. */
+/* True for a row that is shown by default. */
 static int is_leak(const struct sonde_leak_row *row)
 {
 	return row->class == SONDE_LEAK_UNREACHABLE || row->class == SONDE_LEAK_GROWING;
@@ -60,7 +60,7 @@ static struct sonde_cell growth_cell(const struct sonde_leak_row *row)
 	return sonde_cell_real(growth->slope, below > above ? below : above);
 }
 
-/* As a fraction of all bytes allocated in heaps of that kind. */
+/* Returns size_b as a fraction of all bytes allocated in heaps of the same kind as `like`. */
 static double share_of(const struct sonde_heap_pass *pass, const struct sonde_heap *like, uint64_t size_b)
 {
 	uint64_t begun_b = 0;
@@ -152,7 +152,7 @@ static void detail_add(struct detail *details, size_t *count, const char *text, 
 	details[k].last = process;
 }
 
-/* True for a light recording. */
+/* True if heap recording was not requested, as in a light recording. */
 static int nobody_requested(const struct sonde_session *session)
 {
 	const struct sonde_source_row *source = sonde_session_source_named(session, "heap");

@@ -2,7 +2,8 @@
  *
  * Overhead is RSS minus live bytes: the allocator's own data, fragmentation, code, stacks, mappings; it is negative if
  * memory was allocated but never touched. The heap's peak is exact in full mode; the RSS shown for it is the larger of
- * the samples just before and after it, if these are within a twentieth of the run and 100 ms.
+ * the samples just before and after it, counting only samples at most 100 ms and at most a twentieth of the process's
+ * recording away.
  */
 #include "analyze/heap/rss.h"
 
@@ -66,7 +67,7 @@ struct memory {
 	struct sonde_pass_options options;
 	struct sonde_rss rss;
 	struct sonde_heap_sums sums;
-	struct sonde_heap_moment *moments; /* at the last sample, by process id */
+	struct sonde_heap_moment *moments; /* by process id: its heap at its last RSS sample */
 };
 
 static int memory_begin(void *state, struct sonde_session *session, const struct sonde_pass_options *options)
@@ -143,8 +144,8 @@ static void cells_at_peak(const struct memory *memory, uint32_t process, struct 
 	row[OVER_PEAK] = difference(rss_b, heap->peak_b);
 }
 
-/* wait4(2) returns one peak for the command and all children that it waited for: it is the command's own only without
- * children. */
+/* wait4(2) returns one peak for the command and all children that it waited for, so it is the command's own peak only
+ * if the command has no children. */
 static struct sonde_cell kernels_peak(const struct memory *memory, const struct sonde_process *process)
 {
 	if (!process->peak_rss_b)
@@ -284,7 +285,8 @@ static int memory_finish(void *state, struct sonde_report *report)
 		samples += memory->rss.series[id].count;
 	int wanted =
 	    sonde_session_heap_count(memory->session) || sonde_session_info(memory->session, "option.memory_ns");
-	/* every recording has samples: silent unless the section was requested */
+	/* every recording has RSS samples, so without heap or memory recording, the section is left out unless
+	 * requested */
 	if (samples && !wanted && !memory->options.requested)
 		return 0;
 	if (!samples)

@@ -84,7 +84,7 @@ static int is_used(const struct sonde_heap_total *total)
 	return total->peak_b || total->begins || total->ends;
 }
 
-/* True if any heap used is not malloc's, so that rows must name theirs. */
+/* True if any heap used is not malloc's, so that each row must name its heap. */
 static int has_kinds(const struct sonde_heap_pass *pass)
 {
 	for (uint32_t id = 1; id <= sonde_session_heap_count(pass->session); id++)
@@ -93,7 +93,7 @@ static int has_kinds(const struct sonde_heap_pass *pass)
 	return 0;
 }
 
-/* Boundaries of classes and intervals, and the largest block seen, are exact. */
+/* False for exact columns: the boundaries of classes and intervals, and the largest block seen. */
 static int is_estimate(const struct sonde_column *column)
 {
 	static const char *const known[] = {"from_b", "below_b", "from_ns", "below_ns", "largest_b", "bar"};
@@ -169,7 +169,7 @@ size_t sonde_heap_used(const struct sonde_heap_pass *pass, uint32_t *highest)
 
 struct sonde_cell sonde_heap_cell(const struct sonde_heap_pass *pass, uint64_t value_b, double variance)
 {
-	if ((int64_t)value_b < 0) /* the allocation's event was lost */
+	if ((int64_t)value_b < 0) /* blocks were freed whose allocation events were lost */
 		return sonde_cell_absent("unknown: part of the recording is missing");
 	if (!sonde_heap_pass_mean_b(pass))
 		return sonde_cell_int(value_b);

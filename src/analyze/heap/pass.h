@@ -1,12 +1,12 @@
 /* pass.h: shared by the sections about allocations: the selected part of the recording, its sums, and the notes for
  * their figures.
  *
- * --from and --to select the allocations and frees in that time; the peak is the maximum of live memory in that time,
- * and live memory is that at its end; both include blocks from before. --thread selects blocks that those threads
- * allocated, whichever thread freed them.
+ * --from and --to select a time. Allocations and frees within it count, the peak is the maximum of live memory within
+ * it, and live memory is counted at its end. Peak and live memory include blocks allocated before it. --thread selects
+ * blocks that those threads allocated, whichever thread freed them.
  *
  * There are several kinds of heaps: malloc's, mappings that the program creates itself, and pools that it reports.
- * Pools are inside the others, so kinds are never added up. Each process contributes its own peak.
+ * Pools lie inside the memory of other heaps, so kinds are never added up. Each process contributes its own peak.
  */
 #ifndef SONDE_ANALYZE_HEAP_PASS_H
 #define SONDE_ANALYZE_HEAP_PASS_H
@@ -19,7 +19,7 @@ struct sonde_heap_pass {
 	struct sonde_pass_options options;
 	struct sonde_window window;
 	struct sonde_selection range;
-	struct sonde_heap_sums sums; /* after sonde_heap_pass_read() */
+	struct sonde_heap_sums sums; /* valid after sonde_heap_pass_read() */
 	int unread;                  /* some chunks could not be read */
 };
 
@@ -34,7 +34,7 @@ int sonde_heap_pass_read(struct sonde_heap_pass *pass, struct sonde_report *repo
 /* The largest mean distance between samples; 0 = every block was recorded. */
 uint64_t sonde_heap_pass_mean_b(const struct sonde_heap_pass *pass);
 
-/* True if blocks of such heaps were sampled; pools and mappings never are. */
+/* True if blocks of the same kind of heap as `like` were sampled; pools and mappings never are. */
 int sonde_heap_is_sampled(const struct sonde_heap_pass *pass, const struct sonde_heap *like);
 
 /* Notes how the heap was recorded, what was selected, how several processes are added up, and what is missing. */
@@ -52,13 +52,13 @@ const char *sonde_heap_kind_text(const struct sonde_heap *heap);
 /* "cc1 (1234)", "cc1 (1234): mappings". Allocated in the report; NULL if out of memory. */
 const char *sonde_heap_text(const struct sonde_heap_pass *pass, struct sonde_report *report, uint32_t heap);
 
-/* Sum of the peaks of all such heaps. */
+/* Sum of the peaks of all heaps that are sonde_heap_alike() to `like`. */
 uint64_t sonde_heap_peak_of(const struct sonde_heap_pass *pass, const struct sonde_heap *like);
 
 /* The number of heaps with live or allocated blocks in the selected part, and the one with the highest peak. */
 size_t sonde_heap_used(const struct sonde_heap_pass *pass, uint32_t *highest);
 
-/* A row's "heap" cell; absent if all are malloc's. */
+/* A row's "heap" cell; absent if all heaps used are malloc's. */
 struct sonde_cell sonde_heap_kind_cell(const struct sonde_heap_pass *pass, const struct sonde_heap *heap);
 
 /* An estimate with its 95 % interval if blocks were sampled, else an exact number. */

@@ -75,7 +75,8 @@ static const struct sonde_function *function_at(const struct sonde_session *sess
 	return spot.location ? sonde_session_function(session, spot.location->function) : NULL;
 }
 
-/* Cached classification of functions by id, since many stacks share them; NULL for a few queries. */
+/* Classification of functions, cached by function id because many stacks share functions. For a few queries, the cache
+ * may be NULL. */
 enum { NOT_KNOWN, SAYS_LITTLE, SAYS_ENOUGH };
 
 static int function_says_little(const struct sonde_function *function, uint8_t *known)
@@ -87,7 +88,8 @@ static int function_says_little(const struct sonde_function *function, uint8_t *
 	return known[function->id] == SAYS_LITTLE;
 }
 
-/* Treats an unnamed function called by an allocator function as part of the allocator. */
+/* Finds the location that names a stack. An unnamed function called by an allocator function counts as part of the
+ * allocator. */
 static struct spot spot_find(const struct sonde_session *session, uint32_t stack, uint8_t *known)
 {
 	struct spot first = spot_at(session, stack);
@@ -182,7 +184,7 @@ static int is_same(const void *context, uint32_t value)
 	return !compare_keys(&sought->rows[value - 1], sought->place);
 }
 
-/* Key fields only, without a sum. */
+/* Returns the place of a site with only its key fields set. */
 static struct sonde_heap_place place_of(const struct gathering *gathering, uint32_t id)
 {
 	static const struct sonde_heap nobody = {.kind = SONDE_HEAP_MALLOC, .name = ""};
@@ -282,7 +284,7 @@ const struct sonde_location *sonde_heap_location(const struct sonde_session *ses
 
 const char *sonde_heap_place_name(const struct sonde_heap_pass *pass, const struct sonde_heap_place *place)
 {
-	/* a pool's blocks without preloaded hooks */
+	/* without preloaded hooks, blocks of a pool have no stack */
 	return place->function || place->stack ? name_of(pass->session, place->function) : "(no stack)";
 }
 
@@ -306,7 +308,7 @@ static void put_callers(struct sonde_buf *out, const struct sonde_session *sessi
 	}
 }
 
-/* Takes the text; one longer than TEXT_MAX_B ends early. */
+/* Moves the text from `buf` into the report. A text longer than TEXT_MAX_B was truncated in `buf`. */
 static const char *text_take(struct sonde_buf *buf, struct sonde_report *report)
 {
 	const char *text = sonde_arena_strndup(&report->arena, buf->len_b ? (const char *)buf->data : "", buf->len_b);

@@ -12,10 +12,10 @@
 struct sonde_heap_place {
 	uint32_t function, line; /* line 0: unknown, or summed by function */
 	const char *file;
-	const struct sonde_heap *heap; /* stands for all heaps of its kind */
+	const struct sonde_heap *heap; /* one of them; the row covers all heaps of its kind */
 	struct sonde_heap_sum sum;
-	uint32_t stack;     /* of the site with the largest part of the sort key */
-	uint64_t stack_has; /* that part */
+	uint32_t stack;     /* stack of the site with the largest part of the sort key */
+	uint64_t stack_has; /* size of that part */
 };
 
 struct sonde_heap_places {

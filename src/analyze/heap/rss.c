@@ -35,7 +35,7 @@ static int ensure_capacity(struct sonde_rss_series *series, size_t more)
 		   : 0;
 }
 
-/* The process that a series belongs to; 0 = a different metric. */
+/* The process that a series belongs to; 0 = the series is of another metric. */
 static uint32_t process_of(const struct sonde_rss *rss, uint32_t id)
 {
 	const struct sonde_series *series = sonde_session_series(rss->session, id);

@@ -40,8 +40,9 @@ int sonde_rss_read_of(struct sonde_rss *out, struct sonde_session *session, enum
 
 /* The last point at or before a time; NULL if there is none. */
 const struct sonde_rss_point *sonde_rss_at(const struct sonde_rss_series *series, uint64_t time_ns);
-/* The larger of the points before and after a time, if they are close: memory just allocated is touched a little later,
- * and may be freed soon. 0 if there is none. */
+/* The larger of two values: of the last point up to time_ns and of the first point after it. A point counts only if it
+ * is at most within_ns away; 0 if neither is. Both are needed because memory just allocated is touched a little later,
+ * and may be freed soon. */
 uint64_t sonde_rss_around(const struct sonde_rss *rss, uint32_t process, uint64_t time_ns, uint64_t within_ns);
 
 /* Distances between consecutive points, in ns. */

@@ -32,7 +32,8 @@ enum { FROM, BELOW, BLOCKS, SHARE, UP_TO, HEAP, BAR, COLUMNS };
 static const struct sonde_column size_columns[COLUMNS] = CLASS_COLUMNS("b", SONDE_UNIT_BYTES);
 static const struct sonde_column life_columns[COLUMNS] = CLASS_COLUMNS("ns", SONDE_UNIT_NS);
 
-/* Summed over all such heaps. */
+/* Sums the classes of block sizes, or of lifetimes if `lives`, over all heaps like `like`; returns the number of
+ * blocks. */
 static uint64_t classes_of(const struct sonde_heap_pass *pass, const struct sonde_heap *like, int lives,
 			   uint64_t classes[SONDE_HEAP_CLASSES])
 {
@@ -69,7 +70,7 @@ static void classes_join(uint64_t classes[SONDE_HEAP_CLASSES])
 	}
 }
 
-/* From the smallest to the largest class with blocks, including empty ones in between. */
+/* Adds a row per class, from the smallest to the largest class with blocks, including empty ones in between. */
 static void rows_add(const struct sonde_heap_pass *pass, const struct sonde_heap *heap, int lives,
 		     struct sonde_report *report, struct sonde_section *section)
 {

@@ -16,7 +16,7 @@
 
 enum { DEFAULT_ROWS = 20 };
 
-/* Change per second between the two. */
+/* Change per second between the two snapshots. */
 static struct sonde_cell slope(const struct sonde_snapshots_pass *snapshots, uint64_t from, uint64_t to)
 {
 	double seconds =

@@ -39,8 +39,8 @@ static inline struct sonde_cell sonde_snapshot_amount(uint64_t value, double var
 	return variance > 0 ? sonde_cell_real((double)value, 1.96 * sqrt(variance)) : sonde_cell_int(value);
 }
 
-/* The blocks that differ are among the blocks of both snapshots, which bounds the interval. No interval if nothing has
- * changed. */
+/* A cell for the change from one snapshot to the other. `variance`: the sum of both snapshots' variances. It is an
+ * upper bound, because only the blocks that differ contribute to the change. No interval if nothing has changed. */
 static inline struct sonde_cell sonde_snapshot_change(uint64_t from, uint64_t to, double variance)
 {
 	return sonde_cell_real((double)(int64_t)(to - from), to != from && variance > 0 ? 1.96 * sqrt(variance) : 0);

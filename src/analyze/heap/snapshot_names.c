@@ -16,8 +16,8 @@ static int is_called(const struct sonde_snapshot *snapshot, const char *text, si
 }
 
 struct named {
-	size_t count, first; /* snapshots with that label */
-	size_t own, own_at;  /* the ones of the command's own process */
+	size_t count, first; /* snapshots with that label: their number, and the first */
+	size_t own, own_at;  /* of these, the command's own: their number, and the last */
 };
 
 static struct named named(const struct sonde_session *session, const char *text, size_t text_b)
@@ -30,7 +30,7 @@ static struct named named(const struct sonde_session *session, const char *text,
 		found.first = found.count++ ? found.first : i + 1;
 		if (snapshot->process != sonde_session_run(session)->root_process)
 			continue;
-		/* Exec also ends a program: the last end is meant. */
+		/* Each exec ends a program, too, so a process may have several such snapshots: the last is meant. */
 		int ends = snapshot->reason == SONDE_SNAPSHOT_END && found.own_at;
 		if (!ends || snapshot->time_ns >= sonde_session_snapshot(session, found.own_at - 1)->time_ns)
 			found.own_at = i + 1;

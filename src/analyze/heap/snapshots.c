@@ -111,7 +111,8 @@ static const char *reason_text(uint32_t reason)
 	return reason < sizeof texts / sizeof *texts && texts[reason] ? texts[reason] : "(unknown)";
 }
 
-/* The snapshot to compare with: the other one of two, else the previous one of the same process; NULL = none. */
+/* The snapshot that snapshot `at` is compared with: with --diff, the first of the two for the second; otherwise the
+ * previous one of the same process. NULL = none. */
 static const struct sonde_heap_moment *moment_before(const struct sonde_snapshots_pass *snapshots, size_t at)
 {
 	const struct sonde_heap_moment *moment = &snapshots->moments[at], *best = NULL;

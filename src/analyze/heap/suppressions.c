@@ -27,7 +27,7 @@ int sonde_suppressions_match(const char *pattern, size_t pattern_b, const char *
 		part_b = part_b < (size_t)(end - part) ? part_b : (size_t)(end - part);
 		int is_first = part == pattern + at_start, is_last = part + part_b == end;
 		const char *found = seek(part, part_b, from);
-		if (is_last && at_end && part_b) /* the last position where it can match */
+		if (is_last && at_end && part_b) /* must match at the end of the name */
 			found = strlen(from) >= part_b ? seek(part, part_b, from + strlen(from) - part_b) : NULL;
 		if (!found || (is_first && at_start && found != name))
 			return 0;

@@ -1,5 +1,5 @@
-/* temporary.c: blocks freed before the next allocation in their heap, by function: work that a reused buffer or one on
- * the stack would avoid. */
+/* temporary.c: blocks freed before the next allocation in their heap, by function: a reused buffer, or a buffer on the
+ * stack, would avoid this work. */
 #include <errno.h>
 #include <stdlib.h>
 

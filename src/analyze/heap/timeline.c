@@ -65,7 +65,7 @@ static void row_add(const struct drawing *drawing, size_t i, int is_peak, struct
 	row[BAR] = sonde_cell_real(sonde_stats_share((double)interval->peak_b, (double)drawing->peak_b), 0);
 }
 
-/* From the first allocation to the exit of its process, within the selected time. */
+/* The time from a heap's first allocation to the exit of its process, within the selected time. */
 static struct sonde_selection range_of(const struct sonde_heap_pass *pass, uint32_t heap)
 {
 	const struct sonde_heap *row = sonde_session_heap(pass->session, heap);
@@ -129,7 +129,7 @@ static int draw(const struct sonde_heap_pass *pass, uint32_t heap, size_t used, 
 	return rc == -ENOMEM ? rc : 0;
 }
 
-/* The highest heap of the kind given by --heap-of, which exists. */
+/* The heap with the highest peak among those of the kind given by --heap-of; there is at least one. */
 static uint32_t highest_of(const struct sonde_heap_pass *pass)
 {
 	uint32_t best = 0;

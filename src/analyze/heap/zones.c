@@ -16,8 +16,8 @@
 #include "util/array.h"
 #include "util/error.h"
 
-/* Times of blocks are truncated to 32 cycles, those of zones are not: adding half of that, at about 2.7 GHz, avoids a
- * bias at the begins and ends of zones. */
+/* Times of blocks are truncated to multiples of 32 cycles; times of zones are not. Adding 16 cycles (6 ns at about 2.7
+ * GHz) to a block's time avoids a bias where zones begin and end. */
 #define HALF_TICK_NS 6u
 
 enum { DEFAULT_ROWS = 20, ZONES_MAX = 1 << 23 };
@@ -43,7 +43,7 @@ struct zone {
 
 struct frame {
 	const struct zone *zone;
-	int64_t held_b, most_b; /* balance of the thread at its start, and the maximum since */
+	int64_t held_b, most_b; /* the thread's balance at the zone's start, and its maximum since */
 	uint64_t begins, begun_b, ends;
 };
 
@@ -103,7 +103,7 @@ static int grow(struct zones *zones)
 		   : 0;
 }
 
-/* True if the process belongs to a recording with heap events: in a merged one, not all may have some. */
+/* True if the process belongs to a recording with heap events: of several merged recordings, only some may have any. */
 static int is_recorded(const struct sonde_session *session, uint32_t process)
 {
 	const struct sonde_part *part = sonde_session_part_of(session, process);
@@ -177,7 +177,7 @@ static void pop(struct zones *zones, struct thread *thread)
 	row->site = frame->zone->site;
 	row->calls++;
 	row->peak_b = peak_b > row->peak_b ? peak_b : row->peak_b;
-	if (frame->zone->recursive) /* the outermost zone of a site includes it */
+	if (frame->zone->recursive) /* the outermost zone of the same site includes it */
 		return;
 	row->change_b += thread->held_b - frame->held_b;
 	row->begins += thread->begins - frame->begins;

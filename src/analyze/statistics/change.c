@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #define P_MOST 0.01
-#define TAIL 0.025 /* on either side of the interval */
+#define TAIL 0.025 /* probability outside the interval, on either side */
 #define Z_TAIL 1.959964
 #define EXACT_PAIRS 200u  /* above this, the normal approximation of rank sums is good enough */
 #define EXACT_VALUES 100u /* in both sets together */
@@ -38,7 +38,8 @@ static double two_sided(double below, double above)
 
 /* --- k-th smallest ------------------------------------------------------------------------------------------------ */
 
-/* Sorted inputs; `b` NULL: averages of pairs of `a`, each value also with itself; else differences a − b. */
+/* The values whose k-th smallest is sought, given by sorted inputs. With `b` NULL, they are the averages of all pairs
+ * of `a`, where each value is also paired with itself; otherwise the differences a − b. */
 struct sums {
 	const double *a, *b;
 	size_t a_count, b_count;

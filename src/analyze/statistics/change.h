@@ -16,23 +16,24 @@ enum sonde_verdict {
 	SONDE_VERDICT_REGRESSED,
 };
 
-/* Two sessions on the same machine differ by this much without any cause: runs that were not interleaved get no verdict
- * on smaller changes. */
+/* Two sessions on the same machine can differ by this much without any cause, so runs that were not interleaved get no
+ * verdict on smaller changes. */
 #define SONDE_CHANGE_DRIFT 0.05
 
 struct sonde_change {
 	size_t baseline, candidate; /* number of values */
 	int is_ratio;
-	/* Baseline ÷ candidate, so above 1 the candidate's values are lower; otherwise baseline − candidate. With the
-	 * 95 % interval, which is infinite (from 0 for a ratio) if there are too few values. */
+	/* Baseline ÷ candidate, so above 1 the candidate's values are lower; otherwise baseline − candidate. `low` and
+	 * `high` are the 95 % interval, which is infinite (from 0 for a ratio) if there are too few values. */
 	double by, low, high;
-	double p; /* two-sided, that there is no change; 1 if there is too little data */
+	double p; /* two-sided p-value of "no change"; 1 if there is too little data */
 };
 
-/* Values at the same index were measured next to each other: signed ranks of their differences. -ENOMEM. */
+/* Compares pairs: values at the same index were measured next to each other. Uses signed ranks of their differences.
+ * -ENOMEM. */
 int sonde_change_paired(struct sonde_change *out, const double *baseline, const double *candidate, size_t pairs);
 
-/* The values are independent: ranks over both sets. -ENOMEM. */
+/* Compares independent values. Uses ranks over both sets. -ENOMEM. */
 int sonde_change_unpaired(struct sonde_change *out, const double *baseline, size_t baseline_count,
 			  const double *candidate, size_t candidate_count);
 
@@ -44,7 +45,7 @@ int sonde_change_correct(double *p, size_t count);
  * difference. Lower values are better; improved and regressed require p < 0.01 and a change beyond the margin. */
 enum sonde_verdict sonde_change_verdict(const struct sonde_change *change, double margin);
 
-/* Why that verdict is inconclusive, in a sentence; "" if it is not. `what` was measured: "runs". */
+/* Why a verdict is inconclusive, in a sentence; "" if it is conclusive. `what`: what was measured, such as "runs". */
 struct sonde_change_why {
 	char text[128];
 };
@@ -53,7 +54,7 @@ struct sonde_change_why sonde_change_why(const struct sonde_change *change, doub
 /* "improved" */
 const char *sonde_verdict_name(enum sonde_verdict verdict);
 
-/* "1.225× faster", "2.292× slower", of a ratio baseline ÷ candidate. */
+/* A ratio baseline ÷ candidate in words: "1.225× faster", "2.292× slower". */
 struct sonde_change_words {
 	char text[48];
 };

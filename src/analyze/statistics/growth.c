@@ -105,7 +105,7 @@ static double correction(const double *values, size_t count, double slope, doubl
 	return factor > 1 ? factor : 1;
 }
 
-/* The rise, in standard deviations of a random walk with such steps. */
+/* The rise of the series, in standard deviations of the rise of a random walk with the same steps. */
 static double against_walk(const double *values, size_t count)
 {
 	double steps[SONDE_GROWTH_MAX], rise = values[count - 1] - values[0], variance = 0;

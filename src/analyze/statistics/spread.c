@@ -19,8 +19,8 @@ static double middle(const double *sorted, size_t count)
 	return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
-/* The median absolute deviation. Distances from the median grow in both directions, so the smallest are taken from the
- * middle outwards. */
+/* The median absolute deviation. Distances from the median grow in both directions, so the smallest ones are found from
+ * the middle outwards. */
 static double deviation(const double *sorted, size_t count, double median)
 {
 	size_t low = (count - 1) / 2 + 1, high = low; /* taken so far: sorted[low … high − 1] */

@@ -5,9 +5,9 @@
  * all splits in the first half. Whether it is significant is decided by a permutation test on the series itself, whose
  * false alarm rate holds for independent values of any distribution, even with rare slow iterations. The test stops as
  * soon as enough random orders have reached the same statistic (Besag and Clifford, Sequential Monte Carlo p-values,
- * Biometrika 78, 1991). After a significant change the part before it is cut off, and the rest is examined in the same
- * way (binary segmentation); everything cut off is the warm-up. A part drifts if a line fits it better than two levels
- * do. A warm-up never exceeds half of the series.
+ * Biometrika 78, 1991). After a significant change, the part before the change is cut off, and the rest is examined in
+ * the same way (binary segmentation). All the parts cut off together are the warm-up. A part drifts if a line fits it
+ * better than two levels do. A warm-up never exceeds half of the series.
  *
  * Values are clipped at 8 median absolute deviations from the median, so that a single stall does not look like a
  * level. Tests use at most 400 batch means, because these are less autocorrelated than the values; the position of a

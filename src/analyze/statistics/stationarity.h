@@ -19,7 +19,7 @@ struct sonde_stationarity {
 	enum sonde_stationarity_verdict verdict;
 	size_t warm_up;    /* values before the stationary part; 0 unless the verdict is YES */
 	size_t count;      /* number of values that `mean` and `drift` cover: all of them unless the verdict is YES */
-	double mean;       /* of these values */
+	double mean;       /* mean of these values */
 	double half;       /* half width of the mean's 95 % interval; 0 = unknown */
 	double drift;      /* rise of a fitted line from start to end, as a fraction of the mean */
 	size_t changes_at; /* JUMPS: position of the largest change of level */

@@ -32,7 +32,8 @@ void sonde_moments_merge(struct sonde_moments *moments, const struct sonde_momen
 /* Sample standard deviation, √(Σ(x − mean)² ÷ (n − 1)); 0 for fewer than two values. */
 double sonde_moments_std(const struct sonde_moments *moments);
 
-/* The minimum number of values for a quantile to differ from the maximum: a fraction 1 − q lies above it. */
+/* The minimum number of values for a quantile q to differ from the maximum: a fraction 1 − q of the values must lie
+ * above it. */
 uint64_t sonde_stats_quantile_needs(double quantile);
 
 /* part ÷ whole, or 0 if whole is 0. */

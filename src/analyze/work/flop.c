@@ -1,9 +1,9 @@
 /* flop.c: FLOP and bytes by zone: from library calls (sonde record --blas), and as reported by programs.
  *
- * Reports are charged to their innermost zone (work/work.h). Then all zones are read again for the time that counted
- * zones took and the CPU time sampled in them, because the share of the run that the figures cover is always shown. The
- * FLOP of library calls follow from their sizes and are exact; their bytes are a model, each operand once, which no
- * cache can beat: so intensities based on it are upper bounds (docs/WORK.md).
+ * Reports are charged to their innermost zone (work/work.h). Then all zones are read again, to determine the time of
+ * counted zones and the CPU time sampled in them: the section always shows which share of the run its figures cover.
+ * The FLOP of library calls follow from their sizes and are exact. Their bytes are a model in which each operand moves
+ * once. No cache can do with fewer bytes, so intensities based on this model are upper bounds (docs/WORK.md).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -119,7 +119,7 @@ static int compare_charged(const void *left, const void *right)
 	return (a->report->flop > b->report->flop) - (a->report->flop < b->report->flop);
 }
 
-/* Both lists contain the same events, by thread and time. */
+/* Assigns each report to the zone that it was charged to. Both lists contain the same events, by thread and time. */
 static int reports_charge(struct sonde_flop *flop)
 {
 	flop->charged = malloc((flop->works.count + 1) * sizeof *flop->charged);

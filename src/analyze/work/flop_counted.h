@@ -11,11 +11,12 @@ struct sonde_flop_counted {
 	const char *why; /* why it is unknown, valid as long as the session; NULL = not requested */
 };
 
-/* 0; -ENOMEM. */
+/* Reads the counted FLOP. Returns 0, or -ENOMEM. */
 int sonde_flop_counted_read(struct sonde_flop_counted *out, struct sonde_session *session);
 
-/* Adds a note to a section about work: the counted FLOP and how much of it the reported work, `known`, explains; or why
- * nothing was counted. No note if counting was not requested. `section` may be NULL: a note of the report. */
+/* Adds a note to a section about work: the counted FLOP, and which part of them is explained by the reported work,
+ * `known` (in FLOP); or why nothing was counted. Adds no note if counting was not requested. With `section` NULL, the
+ * note belongs to the report. */
 void sonde_flop_counted_note(const struct sonde_flop_counted *counted, double known, struct sonde_report *report,
 			     struct sonde_section *section);
 

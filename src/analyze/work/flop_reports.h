@@ -27,8 +27,8 @@ struct sonde_flop_reports {
 	} sums[2]; /* totals, including reports beyond the limit: of programs, of library calls */
 };
 
-/* Totals of all reports. If a program reports the work of zones in which it calls a library, both may be the same work:
- * they are never added up. */
+/* Totals of all reports. If a program reports the work of zones in which it calls a library, the program and the
+ * library may report the same work, so the two totals are never added up. */
 struct sonde_flop_sums sonde_flop_sums_of(const struct sonde_flop_reports *reports, int is_library);
 
 /* Keeps at most `most` rows (SONDE_WORKS_MOST; 0 = only the totals are needed). */

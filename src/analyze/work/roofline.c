@@ -1,8 +1,8 @@
 /* roofline.c: the section `roofline`: zones with known work, under the measured ceilings of their machine.
  *
  * A rate is work ÷ time during which at least one thread was in a call that reported work. No intensity is shown if
- * FLOP or bytes are unknown; if bytes are a model (the minimum that must move), it is an upper bound. Work of nested
- * zones is never counted twice: it belongs to the innermost zone.
+ * FLOP or bytes are unknown; if bytes are a model (the minimum that must move), the intensity is an upper bound. Work
+ * of nested zones is never counted twice: it belongs to the innermost zone.
  */
 #include "analyze/work/roofline.h"
 
@@ -24,8 +24,8 @@
 
 #define TITLE "Roofline: zones under the machine's ceilings"
 #define LOW_FLOPS 1e9 /* FLOP/s */
-#define LOW_TIME 0.01 /* of the run: less is not worth mentioning */
-#define FAR_SHARE 0.2 /* of the roof */
+#define LOW_TIME 0.01 /* share of the run below which work is not worth mentioning */
+#define FAR_SHARE 0.2 /* share of the roof */
 
 enum { DEFAULT_ROWS = 20, LOW_MAX = 5 };
 enum {
@@ -123,8 +123,8 @@ static double library_threads(const struct sonde_session *session)
 	return threads;
 }
 
-/* Zones of library calls: their bytes are a model, their names tell the precision, and the threads working in them are
- * unknown. */
+/* Zones of library calls: their bytes are a model, their names tell the precision, and it is unknown how many threads
+ * work in them. */
 static void take_library(struct sonde_roofline_work *work, const struct sonde_site *site, double threads)
 {
 	work->is_model = site && (!strcmp(site->unit, "blas") || !strcmp(site->unit, "lapack"));
@@ -321,7 +321,7 @@ static int roofline_finish(void *state, struct sonde_report *report)
 	return rc;
 }
 
-/* Devices whose ceilings are known have a table of their own. */
+/* True if there is work, or devices with known ceilings, which have a table of their own. */
 static int has_work_or_roofs(const struct sonde_session *session)
 {
 	for (uint32_t id = 1; id <= sonde_session_device_count(session); id++) {

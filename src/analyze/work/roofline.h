@@ -27,8 +27,8 @@ struct sonde_roofline_place {
 	double threads;                      /* number of threads whose ceilings apply */
 	enum sonde_roof_precision precision; /* precision of the ceilings */
 	double roof;                         /* attainable FLOP/s at this intensity */
-	double share, machine_share;         /* of `roof`, and of what all CPUs could attain */
-	double dram_share;                   /* bytes per second, as a fraction of those threads' DRAM read bandwidth */
+	double share, machine_share;         /* FLOP/s as a fraction of `roof`; of what all CPUs could attain */
+	double dram_share;                   /* bytes per second ÷ the DRAM read bandwidth of `threads` threads */
 	enum sonde_roofline_bound bound;
 	enum sonde_roof_level level;
 };
@@ -39,8 +39,8 @@ struct sonde_roofline_place sonde_roofline_place(const struct sonde_roof *roof, 
  * measured. */
 double sonde_roofline_bandwidth(const struct sonde_roof *roof, enum sonde_roof_level level, double threads);
 
-/* The ceilings of the machine that the recording was made on: those in the recording, else this machine's if it is the
- * same one. *from_cache tells which. -ENOENT or -EBADMSG with a message. */
+/* The ceilings of the machine that the recording was made on: the ceilings in the recording, else this machine's, if
+ * the recording was made on it. *from_cache is true for the latter. -ENOENT or -EBADMSG with a message. */
 int sonde_roofline_roof(struct sonde_roof *out, int *from_cache, const struct sonde_session *session);
 
 /* The section `roofs`: the ceilings themselves. */

@@ -124,7 +124,7 @@ static struct sonde_roofline_call *call_of(struct sonde_roofline_calls *calls, c
 	return call;
 }
 
-/* Programs can report any value. */
+/* Adds a value, if it is positive and the sum stays finite: programs can report any value. */
 static void add(double *sum, double value)
 {
 	if (value > 0 && isfinite(*sum + value))
@@ -207,7 +207,7 @@ static int by_thread_and_start(const void *left, const void *right)
 	return by ? by : sonde_order(a->start_ns, b->start_ns);
 }
 
-/* A call nested in one of the same site covers the same time. */
+/* Sums the times of calls. A call nested in a call of the same site adds nothing, because both cover the same time. */
 static void sum_times(struct sonde_roofline_calls *calls, struct sonde_roofline_work *sums)
 {
 	size_t end;

@@ -13,7 +13,7 @@
 struct sonde_roofline_call {
 	uint64_t start_ns, end_ns;
 	uint32_t site, thread, depth;
-	int reported; /* a report is its own, not that of a nested zone */
+	int reported; /* true if a report was charged to this call, not to a nested one */
 };
 
 struct sonde_roofline_calls {

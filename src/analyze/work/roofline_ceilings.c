@@ -89,7 +89,7 @@ static void bytes_row(const struct sonde_roof *roof, int level, int access, stru
 		row[MAKER] = maker_cell(roof->datasheet_bytes);
 }
 
-/* The same doubts make findings withhold what depends on these ceilings. */
+/* Notes doubts about the ceilings. The same doubts make the findings pass withhold findings that depend on ceilings. */
 static void doubts_add(const struct sonde_roof *roof, struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_roof_doubt doubt;

@@ -1,8 +1,9 @@
 /* roofline_place.c: positions work under the ceilings: finds the next ceiling above it, and how close it is.
  *
- * Bytes reported by a program do not tell which memory level limits it: assume the slowest level that could have moved
- * them as fast as observed. Calls of a library are compared with the ceilings of as many threads as it may use. Work
- * done faster than the reporting threads can do was done by more threads, and is compared with all CPUs.
+ * Bytes reported by a program do not show which memory level limits it. The level assumed is the slowest that could
+ * have moved the bytes as fast as observed. Calls of a library are compared with the ceilings of as many threads as it
+ * may use. Work done faster than the reporting threads can do it must have been done by more threads, and is compared
+ * with the ceilings of all CPUs.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,7 +13,7 @@
 #include "analyze/work/roofline.h"
 #include "util/error.h"
 
-#define TOLERANCE 1.15 /* a figure is the best of a few runs: another day may be slightly better */
+#define TOLERANCE 1.15 /* a ceiling is the best of a few runs, and a program may run slightly better on another day */
 
 static double of_threads(const struct sonde_roof_figure *one, const struct sonde_roof_figure *all, double threads)
 {

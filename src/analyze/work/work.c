@@ -1,8 +1,8 @@
 /* work.c: charges FLOP, bytes and items to zones.
  *
  * Zones arrive in the order in which they ended, so the first one that contains a report is the innermost. Reports wait
- * on a stack in time order: a zone takes those on top that are not older than its start. The remaining ones belong to
- * enclosing zones.
+ * on a stack in time order: a zone takes the reports on top that are not older than its start. The remaining ones
+ * belong to enclosing zones.
  */
 #include "analyze/work/work.h"
 
