@@ -1,7 +1,7 @@
 /* code.c: reads a function's code from its module's file: all of it, or up to one sampled instruction and its loop.
  *
- * Code of another build would silently give wrong instructions, so the file must have the recorded build-id; an older
- * date is not enough here.
+ * Code of another build would silently give wrong instructions, so the file must have the recorded build-id. That the
+ * file is older than the recording, which suffices for names (lookup.c), is not enough here.
  */
 #include "session/code.h"
 

@@ -81,7 +81,7 @@ static int add_string(struct sonde_session *session, const union record *record,
 #define FILL_QUEUE(name) row->name = from->name;
 #define FILL_OPERATION(name) row->name = from->name;
 
-/* A record that updates the row of its id; the rest: a blank row. */
+/* A record that updates the row with its id; `...` initialises a new row. */
 #define FILL_BY_ID(record_name, NAME, rows, type, ...)                                                            \
 	static int fill_##record_name(struct sonde_session *session, const struct sonde_meta_##record_name *from) \
 	{                                                                                                         \

@@ -1,7 +1,7 @@
 /* diff.c: compares two recordings as a whole, and gives the verdict (diff/diff.h).
  *
- * One run of each shows the difference but not how much of it is chance, because the variation between runs is in
- * neither. A verdict needs something that both did repeatedly.
+ * A single run of each shows the difference, but not how much of it is chance, because a single run does not show the
+ * variation between runs. A verdict needs something that both runs did repeatedly, such as iterations.
  */
 #include "analyze/diff/diff.h"
 

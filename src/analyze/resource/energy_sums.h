@@ -30,7 +30,7 @@ struct sonde_energy_meter {
 	uint64_t covered_ns, longest_ns, readings;
 };
 
-/* All zero if there was a meter. */
+/* The parameters of the model; all zero if a meter was read. */
 struct sonde_energy_fit {
 	const char *name; /* processor family; NULL = meters were read */
 	unsigned cpus;

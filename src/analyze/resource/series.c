@@ -14,8 +14,8 @@
 
 #define LEAST_NS 20000000u /* default interval: two accounting ticks of most kernels */
 
-/* Running state of the sums over all processes. */
-/* CPU time of the system so far. */
+
+/* The system's CPU time so far. */
 struct cpu_time {
 	double busy, all;
 };
@@ -295,7 +295,7 @@ static double last_of(const struct sonde_series_sums *sums, int metric)
 	return id ? (double)sums->sum[id].last : 0;
 }
 
-/* From all readings so far: busy, and total. */
+/* The system's CPU time so far, busy and in total, from its readings. */
 static struct cpu_time cpu_time_of(const struct sonde_series_sums *sums)
 {
 	double busy = last_of(sums, SONDE_METRIC_CPU_USER) + last_of(sums, SONDE_METRIC_CPU_SYSTEM);
@@ -389,7 +389,7 @@ static void point_add(struct sonde_series_sums *sums, uint32_t id, uint64_t time
 	if ((metric < 0 && !sums->is_waiting[id]) || (sum->count && time_ns < sum->last_ns) ||
 	    !is_within(sums, sum, time_ns, value))
 		return;
-	if (is_apart(metric)) { /* as are threads */
+	if (is_apart(metric)) { /* series of threads are apart, too */
 		sum_add(sum, time_ns, value, sums->least_ns);
 		return;
 	}
@@ -527,7 +527,7 @@ void sonde_series_life(const struct sonde_series_sums *sums, uint32_t id, uint64
 	const struct sonde_process *process = sonde_session_process(sums->session, id);
 	const struct sonde_part *part = sonde_session_part_of(sums->session, id);
 	*from_ns = sums->from_ns > part->start_ns ? sums->from_ns : part->start_ns;
-	*from_ns = process->start_ns > *from_ns ? process->start_ns : *from_ns; /* it may be older than the recording */
+	*from_ns = process->start_ns > *from_ns ? process->start_ns : *from_ns; /* a process may be older than the recording */
 	*to_ns = process->end_ns ? process->end_ns : part->end_ns;
 	*to_ns = sums->to_ns && sums->to_ns < *to_ns ? sums->to_ns : *to_ns;
 	*to_ns = *to_ns > *from_ns ? *to_ns : *from_ns;

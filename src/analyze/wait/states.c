@@ -2,9 +2,9 @@
  *
  * A thread that blocked is off CPU until it is switched in, and waits for a CPU during the last part of that time. If
  * no recorded wake-up shows when that part begins, the scheduler's counter helps: the difference of two readings is the
- * time that the thread waited for a CPU between them. The part of it that is neither preemption nor follows a known
- * wake-up must follow an unknown one. A reading includes a wait only once it is over, so only completed waits are
- * compared with it.
+ * time that the thread waited for a CPU between them. The part of that time that follows neither a preemption nor a
+ * known wake-up must follow an unknown wake-up. A reading includes a wait only once it is over, so only completed waits
+ * are compared with it.
  *
  * Switches are read again here instead of being fed: they must be in order, and only a table of threads is then kept,
  * however long the recording is.

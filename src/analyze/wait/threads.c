@@ -93,7 +93,7 @@ struct table {
 	const struct sonde_thread_counters *counters;
 	struct sonde_states states;
 	struct sonde_explain explain;
-	const char *why_none, *why_unexplained; /* why there are no states, and nothing of what explains them */
+	const char *why_none, *why_unexplained; /* why there are no states; why nothing explains blocked time */
 	const char *untimed;                    /* why there are no times; NULL = there are */
 	uint32_t *ids;                          /* ids of the selected threads, sorted */
 	size_t count;

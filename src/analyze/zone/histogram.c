@@ -41,7 +41,7 @@ static const struct sonde_column one_columns[ONE_COLUMNS] = {
     SONDE_DURATION_COLUMNS(MEAN),
 };
 
-/* Bar 0 is less than 1 ns, bar i is from edge i − 1 up to edge i. */
+/* Bar 0 counts durations below 1 ns, bar i those from edge i − 1 up to edge i. */
 struct bar {
 	uint64_t count, total_ns;
 };

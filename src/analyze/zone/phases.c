@@ -297,7 +297,8 @@ static void list_add(const struct phases *phases, uint32_t list, uint32_t except
 	row_add(phases, &others, name, span_ns, report, section);
 }
 
-/* Adds what the enclosing zones contain besides: for each its time outside of its parts, and its siblings. */
+/* Adds what the enclosing zones contain besides the phases: for each of these zones, its time outside of its parts, and
+ * its siblings. */
 static void remainder_add(const struct phases *phases, const struct lane *lane, const uint32_t *around, size_t count,
 			  uint64_t span_ns, struct sonde_report *report, struct sonde_section *section)
 {
