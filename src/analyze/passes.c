@@ -29,7 +29,7 @@ const struct sonde_pass *const sonde_passes[] = {
 };
 #undef SONDE_PASS
 
-extern const struct sonde_pass sonde_pass_heading; /* in summary/summary.c: adds the notes of `summary`, but no section */
+extern const struct sonde_pass sonde_pass_heading; /* summary/summary.c: adds notes, but no section */
 
 const size_t sonde_pass_count = sizeof sonde_passes / sizeof *sonde_passes;
 

@@ -328,7 +328,7 @@ const char *sonde_samples_why_none(const struct sonde_session *session, const st
 {
 	if (!sonde_samples_source(session) &&
 	    (sonde_session_source_named(session, "cpu") || sonde_session_run(session)->closed))
-		return "CPU time was not sampled"; /* known only after the source has stopped, because it writes its status then */
+		return "CPU time was not sampled"; /* the source writes its status when it stops */
 	return sonde_pass_selects(options) ? "no CPU samples in this selection" : "no CPU samples in this recording";
 }
 

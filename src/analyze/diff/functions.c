@@ -24,7 +24,7 @@ enum { CHANGE, BASE_SHARE, SHARE, BASE_NS, NS, CHANGE_NS, P, FUNCTION, MODULE, T
 enum { BASELINE, CANDIDATE, SIDES };
 
 #define SURE_P 0.01
-#define COMMON_LEAST 0.1 /* least share of CPU time in common functions, if both recordings are of versions of one program */
+#define COMMON_LEAST 0.1 /* least share of CPU time in common functions for versions of one program */
 
 static const struct sonde_column columns[COLUMNS] = {
     [CHANGE] = {"share_change", "change", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
@@ -162,7 +162,8 @@ static double p_of(const double share[SIDES], const double n[SIDES])
 	return error > 0 ? erfc(fabs(share[CANDIDATE] - share[BASELINE]) / error / sqrt(2)) : 1;
 }
 
-/* Returns the change of a share, of self time or including callees; sets half its interval, and its uncorrected p-value. */
+/* Returns the change of a share, of self time or including callees. Sets half its interval, and its uncorrected
+ * p-value. */
 static double change_of(const struct table *table, const uint64_t ns[SIDES], double *half_out, double *p)
 {
 	double share[SIDES], half[SIDES];

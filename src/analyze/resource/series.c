@@ -14,12 +14,12 @@
 
 #define LEAST_NS 20000000u /* default interval: two accounting ticks of most kernels */
 
-
 /* The system's CPU time so far. */
 struct cpu_time {
 	double busy, all;
 };
 
+/* Running state of the sums over all processes. */
 struct sonde_tree_state {
 	int64_t (*held)[SONDE_TREE_GAUGES]; /* by row */
 	uint8_t *alive;                     /* by row: is part of `processes` */
@@ -527,7 +527,7 @@ void sonde_series_life(const struct sonde_series_sums *sums, uint32_t id, uint64
 	const struct sonde_process *process = sonde_session_process(sums->session, id);
 	const struct sonde_part *part = sonde_session_part_of(sums->session, id);
 	*from_ns = sums->from_ns > part->start_ns ? sums->from_ns : part->start_ns;
-	*from_ns = process->start_ns > *from_ns ? process->start_ns : *from_ns; /* a process may be older than the recording */
+	*from_ns = process->start_ns > *from_ns ? process->start_ns : *from_ns; /* it may be older than the recording */
 	*to_ns = process->end_ns ? process->end_ns : part->end_ns;
 	*to_ns = sums->to_ns && sums->to_ns < *to_ns ? sums->to_ns : *to_ns;
 	*to_ns = *to_ns > *from_ns ? *to_ns : *from_ns;

@@ -214,7 +214,8 @@ static int usage_feed(void *state, const struct sonde_batch *batch)
 	return 0;
 }
 
-/* Extends each process's memory from its last reading to its exit, and sums the time after and before its first reading (KNOWN, UNREAD). */
+/* Extends each process's memory from its last reading to its exit, and sums the time after and before its first reading
+ * (KNOWN, UNREAD). */
 static void hold(struct usage *usage)
 {
 	uint64_t run_end_ns = sonde_session_run(usage->session)->end_ns;

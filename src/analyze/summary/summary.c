@@ -94,7 +94,8 @@ static void heap_fill(const struct sonde_summary_facts *facts, struct sonde_repo
 		row_add(report, section, &rows[i]);
 }
 
-/* Adds the work of library calls, or that reported by the program, whichever is larger: the program's may include that of its library calls. */
+/* Adds the work of library calls, or that reported by the program, whichever is larger: the program's may include that
+ * of its library calls. */
 static int flop_fill(const struct sonde_summary_facts *facts, struct sonde_report *report,
 		     struct sonde_section *section)
 {
@@ -178,7 +179,8 @@ static int section_fill(const struct sonde_summary_facts *facts, struct sonde_re
 	const char *no_cpu = why_no_cpu_time(facts), *no_split = why_no_split(facts);
 	const char *no_cost = facts->cost_known ? NULL : "not measured";
 	const char *missing = count ? NULL : sonde_pass_missing(facts->session, SONDE_NEEDS(CPU), report);
-	if (!count && !missing && !sonde_samples_source(facts->session)) /* the source ran, but could sample no program */
+	if (!count && !missing &&
+	    !sonde_samples_source(facts->session)) /* the source ran, but could sample no program */
 		missing = sonde_samples_why_none(facts->session, &samples->options);
 	const char *none = sonde_weight_is_any(samples->all) ? NULL
 			   : missing                         ? missing

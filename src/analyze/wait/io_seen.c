@@ -113,7 +113,8 @@ int sonde_io_seen_all(const struct sonde_io_seen *seen, struct sonde_io_seen_pro
 	return out->is_counted && seen->whole;
 }
 
-/* Limits what the hooks saw to what the kernel counted: hooks may have counted more, because only they see bytes that pipes move without copying. */
+/* Limits what the hooks saw to what the kernel counted: hooks may have counted more, because only they see bytes that
+ * pipes move without copying. */
 static uint64_t lesser(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;

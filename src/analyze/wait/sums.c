@@ -198,7 +198,8 @@ static int is_library(const struct sonde_session *session, const struct sonde_fr
 	return module && module->flags & SONDE_MODULE_KERNEL;
 }
 
-/* True for inlined library code, such as std::mutex::lock() in a program, and for Go's runtime, which is part of each program. */
+/* True for inlined library code, such as std::mutex::lock() in a program, and for Go's runtime, which is part of each
+ * program. */
 static int is_standard(const struct sonde_session *session, const struct sonde_location *location)
 {
 	static const char *const starts[] = {"std::",    "__gthread_",        "__gnu_cxx::",    "runtime.",

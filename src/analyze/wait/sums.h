@@ -51,7 +51,8 @@ struct sonde_wait_sums {
 	uint64_t cut;                                   /* number of incomplete stacks */
 	/* `calls`: waits found; `amount`: samples that found them. */
 	struct sonde_wait_cells sampled;
-	uint64_t sampled_cut, sampled_bare; /* number of sampled waits with an incomplete stack, and without any stack */
+	uint64_t sampled_cut,
+	    sampled_bare; /* number of sampled waits with an incomplete stack, and without any stack */
 };
 
 /* The functions of a pass. */

@@ -49,7 +49,8 @@ const char *sonde_thread_facts_why_none(const struct sonde_states *states, const
 
 /* --- facts -------------------------------------------------------------------------------------------------------- */
 
-/* Notes threads that wait for a CPU, and how many CPUs there are: "the machine has 2", or fewer that the run may use. */
+/* Notes threads that wait for a CPU, and how many CPUs there are: "the machine has 2", or fewer that the run may use.
+ */
 static int note_waiting(const struct sonde_thread_facts *facts, struct sonde_report *report,
 			struct sonde_section *section)
 {
