@@ -65,10 +65,10 @@ struct scan {
 	unsigned count;
 	const char *program, *subcommand; /* the last ones named, in the words; NULL = none */
 	size_t program_b, subcommand_b;
-	unsigned pending; /* the next word is a secret: NEXT and how */
+	unsigned pending; /* the next word is a secret: NEXT, with the flags of its row; 0 = it is not */
 	char separator;   /* of pending */
 	int is_weak;      /* qualifies pending */
-	unsigned from;    /* FROM and how: the secret is the word N; 0 = none */
+	unsigned from;    /* the secret is word N: FROM(N), with the flags of its row; 0 = none */
 	char from_after;  /* its separator */
 	unsigned fewer;   /* words fewer until it */
 	unsigned words;   /* counted since then */

@@ -115,7 +115,7 @@ static int put(struct reading *reading, const struct sonde_track_event *event)
 	return event->form == SONDE_TRACK_COUNTER ? put_piece(reading, event) : put_slice(reading, event);
 }
 
-/* Registers the names in the order of the states, whichever occurs first. */
+/* Registers the names in the order of the states, regardless of which state occurs first. */
 static int name_states(struct reading *reading)
 {
 	int rc = 0;

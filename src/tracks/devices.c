@@ -31,7 +31,7 @@ struct slice {
 };
 
 struct devices {
-	struct slice *all; /* by queue, calls of the host by thread; lane; time */
+	struct slice *all; /* sorted by queue (calls of the host: by thread), lane and time */
 	size_t count, cap, next;
 	uint64_t omitted;
 	char title[LABEL_B], device[LABEL_B]; /* of the current track */
@@ -139,7 +139,7 @@ static void lay(struct devices *devices)
 
 /* --- links -------------------------------------------------------------------------------------------------------- */
 
-/* A slice by what ties it to others. */
+/* A slice with what identifies the slices that it has links to: process and correlation id. */
 struct tie {
 	uint64_t correlation;
 	uint32_t process, slice;

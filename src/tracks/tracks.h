@@ -73,7 +73,7 @@ struct sonde_track_arg {
 	};
 };
 
-/* Ends where its event begins. */
+/* An arrow from a thread to this event, where it ends at the event's begin. */
 struct sonde_track_flow {
 	uint64_t from_ns;
 	uint32_t thread;            /* start: this thread's track of the same kind; 0 = no flow */
