@@ -37,8 +37,8 @@ struct sonde_zones_chunk {
 struct sonde_zone_sums {
 	struct sonde_zone_stat *stats;
 	const uint32_t *order; /* rows to write; NULL = those that have a site */
-	uint32_t rows;         /* of `order`, or of `stats` if that is NULL */
-	uint32_t sites;        /* of the rows that are written */
+	uint32_t rows;         /* number of rows of `order`, or of `stats` if `order` is NULL */
+	uint32_t sites;        /* number of rows that are written */
 };
 
 /* Starts a chunk; `open` has room for pair->depth frames. */

@@ -15,7 +15,7 @@
 #include "symbol/elf_symbols.h"
 #include "util/error.h"
 
-#define BEFORE_MAX_B (64u << 10) /* from the start of a function to the instruction */
+#define BEFORE_MAX_B (64u << 10) /* maximum distance from the start of a function to the sampled instruction */
 #define AFTER_B (4u << 10)       /* search limit for the end of the surrounding loop */
 #define WHOLE_MAX_B (1u << 20)   /* maximum size of a function */
 

@@ -248,8 +248,8 @@ static size_t chunk_of(const struct binning *binning)
 	return binning->lane->where ? binning->lane->where[binning->at].chunk : 0;
 }
 
-/* Advances all walks until each needs a chunk after *chunk, which is the nth chunk of this pass. Then sets *chunk to
- * the earliest of the chunks that they need. -ENOMEM. */
+/* Advances each walk until it needs a chunk after *chunk, which is the nth chunk of this pass. Then sets *chunk to the
+ * earliest of the chunks that the walks need. -ENOMEM. */
 static int walk_on(struct binning *walks, size_t count, size_t nth, size_t *chunk)
 {
 	size_t next = SIZE_MAX;

@@ -24,7 +24,7 @@ struct reading {
 	struct sonde_tiles *tiles;
 	struct sonde_tile_lane_data *lane; /* lane of the last event */
 	struct sonde_track track;          /* its track */
-	uint32_t names[WHATS_MAX];         /* of the current kind: + 1 */
+	uint32_t names[WHATS_MAX];         /* by what_id, for the current kind: index of its name + 1 */
 };
 
 /* Titles of tracks live until the next event, those of lanes as long as the tiles. */

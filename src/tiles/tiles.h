@@ -117,7 +117,7 @@ struct sonde_tile_search {
 	uint64_t from_ns, to_ns;
 	uint64_t shortest_ns, longest_ns; /* both inclusive */
 	size_t limit;
-	uint32_t thread; /* its lanes, and lanes without a thread; 0: all lanes */
+	uint32_t thread; /* search lanes of this thread, and lanes without a thread; 0: all lanes */
 };
 
 /* Finds at most `limit` slices; replaces the contents of `out`, which must be zeroed at first and freed with

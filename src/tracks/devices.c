@@ -18,15 +18,15 @@
 #include "util/error.h"
 
 enum { LANES_MAX = 64, LABEL_B = 160 };
-#define SLICES_MAX ((size_t)8 << 20) /* of 80 bytes each */
+#define SLICES_MAX ((size_t)8 << 20) /* most slices in memory, of 80 bytes each */
 
 struct slice {
 	uint64_t from_ns, to_ns;
-	uint64_t delay_ns; /* from submission to start, + 1; 0 = unknown */
+	uint64_t delay_ns; /* time from submission to start, + 1; 0 = unknown */
 	uint64_t correlation, size_b, address;
 	uint32_t operation, queue, thread; /* ids; queue 0: a call of the host */
-	uint32_t lane;                     /* of its queue, or of its thread's calls */
-	uint32_t kind;                     /* of activities.def */
+	uint32_t lane;                     /* index among the lanes of its queue, or of its thread's calls */
+	uint32_t kind;                     /* a number of activities.def */
 	struct sonde_track_links links;
 };
 
@@ -34,7 +34,7 @@ struct devices {
 	struct slice *all; /* sorted by queue (calls of the host: by thread), lane and time */
 	size_t count, cap, next;
 	uint64_t omitted;
-	char title[LABEL_B], device[LABEL_B]; /* of the current track */
+	char title[LABEL_B], device[LABEL_B]; /* titles of the current track and its device */
 	uint32_t device_id;
 };
 

@@ -27,11 +27,11 @@ struct shared {
 struct states {
 	const struct sonde_tracks *tracks;
 	struct sonde_intervals_cursor *cursor;
-	const struct sonde_interval *held; /* to be output after the merged slice before it */
+	const struct sonde_interval *held; /* an interval that is output after the merged slice before it */
 	struct sonde_track_share share;
 	struct shared *open; /* by thread id */
 	uint32_t threads;    /* ids are lower than this */
-	uint32_t ended;      /* at the end: threads up to here have no merged slice left */
+	uint32_t ended;      /* at the end of the stream: the merged slices of threads up to this one were output */
 	struct sonde_wait_cover cover;
 	/* The calls during the current blocked interval: */
 	uint64_t waits_ns[SONDE_WAIT_KINDS];

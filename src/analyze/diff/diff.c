@@ -161,9 +161,9 @@ static int say_verdict(struct sonde_diff *diff)
 
 static const struct part {
 	const char *name, *title, *what;                 /* what is compared, in a sentence */
-	uint32_t kinds;                                  /* of data, any of which it needs */
+	uint32_t kinds;                                  /* kinds of data: the part needs any one of them */
 	int (*has)(const struct sonde_session *session); /* whether a recording has any of it */
-	int is_extra;                                    /* only if asked for */
+	int is_extra;                                    /* the part is only added if it was requested */
 	int (*run)(struct sonde_diff *diff);
 } parts[] = {
     {"diff", NULL, NULL, 0, NULL, 0, totals},

@@ -58,7 +58,7 @@ struct sonde_energy_sums {
 	char why[256];
 	double uj[SONDE_ENERGY_CASES], idle_uj[SONDE_ENERGY_CASES], idle_w[SONDE_ENERGY_CASES];
 	double busy;                       /* mean utilisation, 0 … 1 */
-	struct sonde_energy_share *shares; /* of processes with CPU time, largest first */
+	struct sonde_energy_share *shares; /* shares of processes with CPU time, largest first */
 	size_t share_count;
 	double remainder_uj[SONDE_ENERGY_CASES],
 	    remainder_cpu_ns; /* other programs, and processes too short to measure */

@@ -27,10 +27,10 @@ struct sonde_tree_state {
 	size_t end_count, end_at;
 	uint32_t round;
 	uint64_t round_ns;
-	double cpu_ns, mark_cpu_ns; /* of all processes so far */
+	double cpu_ns, mark_cpu_ns; /* CPU time of all processes so far, and at mark_ns */
 	uint64_t mark_ns;           /* start of the next rate; 0 = not yet */
 	uint64_t busy_mark_ns;
-	struct cpu_time busy_mark, busy_earlier; /* at that time, and at the start of the last share */
+	struct cpu_time busy_mark, busy_earlier; /* at busy_mark_ns, and at the start of the last share */
 };
 
 static const enum sonde_metric tree_metrics[SONDE_TREE_PROCESSES] = {

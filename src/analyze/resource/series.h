@@ -77,11 +77,11 @@ struct sonde_series_sums {
 	uint32_t *index;
 
 	struct sonde_tree_sum tree[SONDE_TREE_GAUGES];
-	struct sonde_series_range cpu;  /* of all processes: CPU time ÷ time */
-	struct sonde_series_range busy; /* of the system: fraction of its CPU time */
+	struct sonde_series_range cpu;  /* CPU time of all processes ÷ time */
+	struct sonde_series_range busy; /* busy fraction of the system's CPU time */
 	struct sonde_moments between;   /* ns between readings of one process, or of the system if there is none */
 	uint64_t longest_ns;
-	uint64_t readings; /* of processes, else of the system */
+	uint64_t readings; /* number of readings of processes; if there are none, of the system */
 
 	struct sonde_tree_state *state;
 };

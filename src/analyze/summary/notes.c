@@ -10,7 +10,7 @@
 #include "format/ring.h"
 #include "util/buf.h"
 
-#define TIMERS "CPU timers" /* prefix of the cpu source's method: each sample's weight is the time since its predecessor */
+#define TIMERS "CPU timers" /* prefix of the cpu source's method: a sample's weight is the time since the last one */
 
 enum { LINE_MAX_B = 1 << 16 };
 enum { NOTABLE_PART = 50 }; /* fraction 1/N of all time below which extra samples are not mentioned */

@@ -42,7 +42,7 @@ struct lock {
 	uint32_t object, kind;
 	struct sonde_wait_sum waits, holds;
 	uint32_t waiters, holders;
-	uint32_t wait_stack, hold_stack; /* of the cell with the longest time */
+	uint32_t wait_stack, hold_stack; /* stacks of the cells with the longest time */
 	uint64_t wait_ns, hold_ns;
 };
 

@@ -33,7 +33,7 @@ struct walk {
 	uint64_t start_ns, end_ns;
 	/* waiting for a CPU as far as seen, and time on a CPU, since the start of the recording */
 	uint64_t waits_ns, on_ns;
-	uint64_t waits_at[2], on_at[2]; /* the same at the first and last reading */
+	uint64_t waits_at[2], on_at[2]; /* waits_ns and on_ns at the first and last reading */
 	uint64_t unsure_ns;             /* blocked, or waiting after being woken */
 	uint64_t unsure_read_ns;        /* the part between these readings */
 	uint32_t cpu;                   /* CPU of the last switch, + 1; 0 = unknown */

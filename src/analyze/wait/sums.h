@@ -16,7 +16,7 @@ struct sonde_wait_sum {
 	uint64_t calls, total_ns, longest_ns, amount;
 	/* time of the calls counted in `calls`; the rest of total_ns belongs to calls that began earlier */
 	uint64_t begun_ns;
-	double variance; /* of total_ns, in ns²: sampled waits only */
+	double variance; /* variance of total_ns, in ns²: sampled waits only */
 };
 
 struct sonde_wait_cell {
@@ -77,7 +77,7 @@ const char *sonde_wait_place_text(const struct sonde_wait_sums *sums, struct son
  * them. −1 if out of memory. */
 struct sonde_wait_place_row {
 	uint32_t function, kind;
-	uint32_t stack; /* of the cell with the longest time */
+	uint32_t stack; /* stack of the cell with the longest time */
 	uint64_t stack_ns;
 	struct sonde_wait_sum sum;
 };

@@ -39,7 +39,7 @@ struct total {
 };
 
 struct last {
-	uint64_t updates;          /* in the selected time */
+	uint64_t updates;          /* number of updates in the selected time */
 	struct total last, before; /* last total in the selected time, and before it; time_ns 0 = none */
 	struct total first;        /* first total in the selected time */
 };

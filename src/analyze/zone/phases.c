@@ -24,7 +24,7 @@
 
 #define THREAD "--thread"
 #define TITLE "Phases of the run"
-#define NEARLY_ALL 0.80 /* of the time in zones: its parts are the phases */
+#define NEARLY_ALL 0.80 /* a zone with this share of the time in zones is replaced by its parts */
 
 enum { DEPTHS = 6, DEFAULT_ROWS = 30 }; /* deeper zones count in their parents */
 enum { SITES_MAX = 256, POOL_MAX = 1000000 };
@@ -50,7 +50,7 @@ struct phase {
 struct lane {
 	uint32_t ended[DEPTHS];   /* [0]: the outermost; deeper ones until their parent ends */
 	uint64_t from_ns[DEPTHS]; /* when the first of these began */
-	uint64_t ns;              /* of the outermost zones */
+	uint64_t ns;              /* total duration of the thread's outermost zones */
 };
 
 struct phases {
