@@ -112,7 +112,7 @@ int sonde_tile_read_cpu(struct sonde_tiles *tiles)
 /* CPU time up to a given time. */
 static double sum_to(const struct sonde_tile_lane_data *lane, uint64_t at_ns)
 {
-	size_t low = 0, high = lane->lane.count; /* index of the first piece that begins after it */
+	size_t low = 0, high = lane->lane.count; /* index of the first piece that begins after at_ns */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (lane->pieces[middle].from_ns <= at_ns)

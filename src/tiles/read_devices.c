@@ -14,7 +14,7 @@
 #include "util/error.h"
 
 #define MEMORY_SUB 0x80000000u /* distinguishes curves of devices from those of heaps */
-#define POOLS_SUB 0xC0000000u  /* and those of the reserves of their pools */
+#define POOLS_SUB 0xC0000000u  /* distinguishes curves of the reserves of device memory pools */
 
 struct call {
 	uint64_t correlation, start_ns;

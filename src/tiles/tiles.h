@@ -88,7 +88,7 @@ struct sonde_tile_ask {
 	struct sonde_tile_view view;
 	struct sonde_tile_rows *rows; /* as for sonde_tiles_bins(); NULL: rows are only counted */
 	uint64_t *count;              /* if so, incremented by their number; may be shared by several requests */
-	uint64_t most;                /* once it exceeds this, it is no longer incremented */
+	uint64_t most;                /* *count is no longer incremented once it exceeds this */
 	uint32_t every; /* decode only one in this many chunks, and count it for the others; 0, 1: decode all */
 };
 

@@ -14,7 +14,7 @@
 #include "trace/writer.h"
 #include "util/map.h"
 
-/* Interned by build-id, or by path and process if there is none. */
+/* Identifies a module, which is interned by its build-id, or by path and process if it has none. */
 struct sonde_stack_module_key {
 	const char *path; /* as the process sees it */
 	const uint8_t *build_id;

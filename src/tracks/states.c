@@ -107,7 +107,7 @@ static void add_wait(void *context, const struct sonde_wait_piece *piece)
 	}
 }
 
-/* The kind of call that covers most of it. */
+/* Adds the kind of call that covers most of a blocked interval. */
 static void put_wait(struct sonde_tracks *tracks, struct states *states, const struct sonde_interval *part)
 {
 	uint32_t most = 0;

@@ -167,7 +167,7 @@ static int row_add(const struct fold *fold, const struct sonde_samples *samples,
 	return 0;
 }
 
-/* Selects the rows around the hottest if there are too many. */
+/* Adds the rows; if there are too many, only those around the hottest one. */
 static int rows_add(const struct fold *fold, const struct sonde_samples *samples, struct sonde_section *section)
 {
 	const struct places *shown = fold->all.count ? &fold->all : &fold->seen;

@@ -228,7 +228,8 @@ static void all_add(const struct resources *resources, struct sonde_report *repo
 	row[PID] = sonde_cell_absent("of all processes");
 }
 
-/* Only threads have this figure: the sum over some of them would be too low. */
+/* The cell for the time that a process's threads waited for a CPU. Only threads have this figure; it is absent if it is
+ * not known for all of them, because their sum would be too low. */
 static struct sonde_cell waited(const struct resources *resources, size_t row, struct sonde_report *report)
 {
 	const struct sonde_series_sums *sums = &resources->sums;

@@ -22,12 +22,12 @@ struct sonde_series_sum {
 	uint64_t count; /* points within the selected part */
 	uint64_t first_ns, last_ns;
 	int64_t first, last, min, max;
-	uint64_t before_ns, after_ns; /* the last point before that part, and the first one after it */
+	uint64_t before_ns, after_ns; /* the last point before the selected part, and the first one after it */
 	int64_t before, after;
 	int has_before, has_after;
 	double area;               /* ∫ value dt from first_ns to last_ns, in unit × ns */
 	double rate_min, rate_max; /* rates of a total: change ÷ time, over at least `least_ns` */
-	uint64_t rates;            /* number of these rates */
+	uint64_t rates;            /* number of rates so far */
 	uint64_t mark_ns;          /* start of the next rate */
 	int64_t mark;
 	uint64_t earlier_ns; /* start of the last rate */
@@ -115,7 +115,7 @@ static inline uint64_t sonde_series_whole(double value)
 double sonde_series_mean(const struct sonde_series_sum *sum);
 /* Increase of a total during the selected part; for a process, from its start. Never negative. */
 double sonde_series_change(const struct sonde_series_sums *sums, const struct sonde_series_sum *sum, size_t row);
-/* The same for all processes; `known` (may be NULL): how many processes have it. */
+/* The increase of a total, summed over all processes; `known` (may be NULL): how many processes have the metric. */
 double sonde_series_tree_change(const struct sonde_series_sums *sums, enum sonde_metric metric, size_t *known);
 /* Mean of a total over all processes, from the first start to the last exit; −1 = never read. */
 double sonde_series_tree_mean(const struct sonde_series_sums *sums, enum sonde_metric metric);

@@ -259,7 +259,7 @@ const struct sonde_pass sonde_pass_summary = {
     .end = sonde_samples_end,
 };
 
-/* Only the notes, without the section, for reports without a summary. Not in the registry. */
+/* Adds only the notes, without the section, to reports without a summary. It is not in the registry (passes.def). */
 const struct sonde_pass sonde_pass_heading = {
     .name = "heading",
     .title = "what was recorded, lost and not measured, as notes",

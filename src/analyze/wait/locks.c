@@ -61,7 +61,7 @@ static void add_cell(struct lock *lock, const struct sonde_wait_cell *cell)
 		lock->kind = cell->kind;
 }
 
-/* By object id; uncontended ones stay empty. */
+/* Returns the locks by object id; rows of uncontended locks stay empty. */
 static struct lock *locks_of(const struct sonde_wait_sums *sums)
 {
 	size_t objects = sonde_session_object_count(sums->session);

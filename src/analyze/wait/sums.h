@@ -62,7 +62,7 @@ int sonde_wait_sums_merge(void *state, void *other);
 void sonde_wait_sums_end(void *state);
 
 void sonde_wait_sum_add(struct sonde_wait_sum *into, const struct sonde_wait_sum *from);
-/* In ns; absent if no call began in the time. */
+/* The mean duration of the calls, in ns; absent if no call began in the selected time. */
 struct sonde_cell sonde_wait_sum_mean(const struct sonde_wait_sum *sum);
 
 static inline enum sonde_wait_group sonde_wait_group_of(const struct sonde_wait_cell *cell)
@@ -84,7 +84,7 @@ struct sonde_wait_place_row {
 
 ptrdiff_t sonde_wait_places(struct sonde_wait_place_row **out, const struct sonde_wait_sums *sums, uint32_t groups,
 			    uint32_t of);
-/* The same for sampled waits, of all objects. */
+/* Like sonde_wait_places(), for sampled waits, of all objects. */
 ptrdiff_t sonde_wait_places_sampled(struct sonde_wait_place_row **out, const struct sonde_wait_sums *sums,
 				    uint32_t groups);
 /* The object of the cell of a kind and function with the longest time; 0 = none. */

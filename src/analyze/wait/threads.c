@@ -159,7 +159,7 @@ static void state_cells(const struct table *table, const struct sonde_states_row
 		cells[WAKEUPS] = sonde_cell_int(row->wakeups);
 }
 
-/* In which calls a thread was blocked. */
+/* Fills the cells that show in which calls a thread was blocked. */
 static void explain_cells(const struct table *table, uint32_t id, struct sonde_report *report, struct sonde_cell *cells)
 {
 	static const uint8_t of_group[] = {[SONDE_WAIT_GROUP_LOCK] = IN_LOCKS_NS,

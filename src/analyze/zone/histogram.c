@@ -107,7 +107,7 @@ static int pick_zone(struct histogram *histogram)
 	return rc;
 }
 
-/* All sites of the name: of zones, or if there are none, of spans. */
+/* Marks all sites of the name as wanted: those of zones or, if there are none, those of spans. */
 static void want_sites(struct histogram *histogram)
 {
 	static const uint32_t kinds[] = {SONDE_SITE_ZONE, SONDE_SITE_SPAN};

@@ -49,7 +49,7 @@ struct phase {
 
 struct lane {
 	uint32_t ended[DEPTHS];   /* [0]: the outermost; deeper ones until their parent ends */
-	uint64_t from_ns[DEPTHS]; /* when the first of these began */
+	uint64_t from_ns[DEPTHS]; /* when the first zone in that list began */
 	uint64_t ns;              /* total duration of the thread's outermost zones */
 };
 

@@ -54,7 +54,7 @@ static int decode_blocks(struct sonde_column *column, size_t count, struct forms
 										: sonde_column_end(&forms->sizes_from);
 }
 
-/* Only frees have a value in the column; allocations get 0. */
+/* Decodes the lifetimes. Only frees have a value in the column; allocations get 0. */
 static int decode_lives(const struct sonde_column *column, size_t count, const uint8_t *ends, uint8_t *out)
 {
 	const uint8_t *at = column->at;
