@@ -46,7 +46,7 @@ static int runs(const struct sonde_source_row *row)
 }
 
 /* True if a kind was requested from its source. One source records all blocking calls, but only those requested; older
- * recordings do not store which calls those were. */
+ * recordings do not store which were. */
 static int is_requested(const struct sonde_session *session, enum sonde_kind kind, const struct sonde_source_row *row)
 {
 	const char *requested = sonde_session_info(session, "option.waits");

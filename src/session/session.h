@@ -521,7 +521,8 @@ struct sonde_heap_moment {
  * process. */
 void sonde_session_heap_lives(const struct sonde_session *session, uint32_t *lives);
 /* For each heap id (same number of rows): when the whole heap ceased to exist because its process exited or executed
- * another program, taken as the time of that program's first block; 0 = not observed. -ENOMEM. */
+ * another program; 0 = not observed. The time of the other program's first block is taken as the time of its exec().
+ * -ENOMEM. */
 int sonde_session_heap_ends(struct sonde_session *session, uint64_t *ends_ns);
 /* Fills in the rows in one pass over the summaries; decodes one chunk for each row whose time lies within a chunk. */
 int sonde_session_heap_moments(struct sonde_session *session, struct sonde_heap_moment *rows, size_t count);

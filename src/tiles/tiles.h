@@ -55,8 +55,9 @@ struct sonde_tile_view {
 	uint32_t width;          /* in pixels, 1 … SONDE_TILE_WIDTH_MAX */
 };
 
-/* For slices and instants: either a single recorded one (many = 1), or several that are each shorter than a pixel and
- * together shorter than two; the name is that of the longest, or of the earliest of equally long ones. */
+/* For slices and instants, a row is either a single recorded one (many = 1), or several of them. Each of these is
+ * shorter than a pixel, and together they are shorter than two. The row has the name of the longest, or of the earliest
+ * of equally long ones. */
 struct sonde_tile_row {
 	uint64_t from_ns, to_ns;
 	union {

@@ -1,5 +1,5 @@
-/* devices.c: device activity: a track for each queue of a device, and one next to each thread for its calls to devices;
- * links lead from a call to the activities that it submitted.
+/* devices.c: device activity: a track for each queue of a device, and a track next to each thread for its calls to
+ * devices. Links lead from a call to the activities that it submitted.
  *
  * Activities of a queue may overlap: each goes to the first lane of its queue or thread that is free. All are held in
  * memory and sorted, up to SLICES_MAX; those beyond, or without a free lane, are counted. If threads were selected, the

@@ -6,8 +6,8 @@
  * idle energy add up to the total. Figures that are not measured have three values: low, likely and high.
  *
  * Idle power is unknown but bounded: it is at most the lowest power of any window. Its lower bound follows from the
- * line through that window and the mean of all windows, if their utilisation differs, and from the maximum that a
- * package could draw for the observed activity. The likely value is the midpoint.
+ * line through two points, that window and the mean of all windows, if their utilisation differs. It also follows from
+ * the maximum that a package could draw for the observed activity. The likely value is the midpoint.
  */
 #ifndef SONDE_ANALYZE_RESOURCE_ENERGY_SUMS_H
 #define SONDE_ANALYZE_RESOURCE_ENERGY_SUMS_H

@@ -1,7 +1,7 @@
 /* resources.c: the section `resources`: what every process used, and all of them together.
  *
- * The figures of a process are those of its readings; for a run with a single process, they are the kernel's own
- * figures where it reports them, which are exact to the process's end. The first row is for all processes
+ * The figures of a process come from its readings. For a run with a single process, they are the kernel's own figures,
+ * where it reports them: those are exact up to the process's end. The first row is for all processes
  * (resource/stat_figures.h): the memory that they had together at one time, and sums of everything that accumulates.
  */
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* series.h: summaries of numbers over time (SERIES chunks), computed as they are read: for each series its ends,
- * extremes, mean and rates; for all processes together their totals at any time.
+/* series.h: summaries of numbers over time (SERIES chunks), computed as they are read. For each series there are its
+ * ends, extremes, mean and rates; for all processes together, their totals at any time.
  *
  * Polling goes in rounds: all processes, then the system. A round ends when a series recurs. Totals over processes are
  * evaluated between rounds, so that memory moving from one process to another is not counted twice. Means are weighted

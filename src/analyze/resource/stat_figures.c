@@ -85,8 +85,8 @@ static const char *why_unread(const struct sonde_series_sums *sums)
 	return sums->readings && !is_short ? "not reported by the kernel" : unread;
 }
 
-/* True if the readings cover nearly all CPU time. The CPU time that a process uses while it ends, when it can no longer
- * be read, is allowed for: it is most of the CPU time of a process that did nothing. */
+/* True if the readings cover nearly all CPU time. While a process ends, it uses CPU time but can no longer be read.
+ * That time is allowed for, because it is most of the CPU time of a process that did nothing. */
 static int have_seen(const struct filling *filling, double read_ns, double cpu_ns)
 {
 	const struct sonde_series_sums *sums = filling->sums;

@@ -3,9 +3,9 @@
  * Based on polling each process. The increase of a total between two readings is spread evenly over the time between
  * them; memory is interpolated linearly between readings, and constant from the last one to the exit of the process
  * (resource/series.h). So intervals shorter than the polling interval show no detail of their own, and a process that
- * came and went between two readings is missing: a note compares the CPU time in the intervals with that of the whole
- * run. RSS before a process's first reading is unknown: an interval that consists mostly of such time has no figure; in
- * other intervals, the figure is a lower bound.
+ * started and exited between two readings is missing. A note therefore compares the CPU time in the intervals with that
+ * of the whole run. RSS before a process's first reading is unknown: an interval that consists mostly of such time has
+ * no figure; in other intervals, the figure is a lower bound.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-/* thread_facts.c: notes about thread states. There is at most one note, about the first of these facts that applies;
- * all of them can be acted on: too few CPUs, one thread that does all the work, threads that wait for something
+/* thread_facts.c: notes about thread states. There is at most one note, about the first of these facts that applies. A
+ * user can act on any of them: too few CPUs, one thread that does all the work, threads that wait for something
  * else. */
 #include "analyze/wait/thread_facts.h"
 

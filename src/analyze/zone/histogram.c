@@ -1,7 +1,7 @@
 /* histogram.c: durations of the instances of one zone or span: statistics, and counts on a logarithmic scale.
  *
- * Durations are counted in 32 bars per octave, with edges at whole ns, which are then merged until there are no more
- * bars than requested: counts stay exact, and a bar's edges tell which instances are in it. A zone is selected by name,
+ * Durations are counted in 32 bars per octave, with edges at whole ns. Bars are then merged until there are no more
+ * than requested: counts stay exact, and a bar's edges tell which instances are in it. A zone is selected by name,
  * wherever in the source it begins; an instance that never ended has no duration and is in no bar. By default, the zone
  * with the largest total time is shown; if there are no zones, the span.
  */

@@ -4,10 +4,10 @@
  * the time outside of any. If one of them covers nearly everything (an iteration, an epoch), its own parts are the
  * phases. Shares of a thread's time add up to 1.
  *
- * Zones arrive in the order in which they end, a parent after its children: zones that ended at a depth wait in a list
- * until their parent ends and adopts them. Waiting zones that began before that parent belonged to a zone that could
- * not be read. Lists are short, so that a zone costs little: a list with very many sites merges the rest into
- * "(others)".
+ * Zones arrive in the order in which they end, so a parent arrives after its children. Each depth has a list of ended
+ * zones, which wait there until their parent ends and adopts them. If a waiting zone began before that parent did, its
+ * own parent could not be read. Lists are short, so that a zone costs little: a list with very many sites merges the
+ * rest into "(others)".
  */
 #include "analyze/marks.h"
 

@@ -1,5 +1,5 @@
 /* heap.c: decodes HEAP chunks into columns and computes what is live at a point in time: what earlier chunks left live,
- * plus the events up to that time of the chunk that contains it, which is decoded. */
+ * plus the events up to that time in the chunk that contains it. Only that chunk is decoded. */
 #include "session/heap/heap.h"
 
 #include <errno.h>
