@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The allowed units of a column's cells; numbers have any. */
+/* The allowed units of a column's cells; a column of numbers may have any unit. */
 enum {
 	text = 1u << SONDE_UNIT_TEXT,
 	ns = 1u << SONDE_UNIT_NS,

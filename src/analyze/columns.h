@@ -100,7 +100,7 @@ void sonde_columns_read(struct sonde_columns *out, const struct sonde_report *re
 /* The value of a label; if the cell has none, a value that the enum does not have. */
 #define sonde_column_label(view, row, key) \
 	((__typeof__(*(view)->key.value))sonde_columns_label(&(view)->of, (row), (view)->key.at))
-/* For people; never compared. */
+/* The text of a label, for display only: passes compare values of the enum, never texts. */
 #define sonde_column_label_text(view, row, key) \
 	sonde_columns_text(&(view)->of, (row), (struct sonde_column_at_text){(view)->key.at})
 #define sonde_column_ns(view, row, key) sonde_columns_ns(&(view)->of, (row), (view)->key)
@@ -113,9 +113,9 @@ void sonde_columns_read(struct sonde_columns *out, const struct sonde_report *re
 
 /* A cell as a number; NAN if it is absent, or there is no such row or column (-1). */
 double sonde_columns_value(const struct sonde_columns_rows *of, size_t row, int at);
-/* -1: none. */
+/* The value of a label; -1 if the cell has none. */
 int sonde_columns_label(const struct sonde_columns_rows *of, size_t row, int at);
-/* "" if the cell has no text. Borrowed. */
+/* The text of a cell, borrowed from the report; "" if the cell has none. */
 const char *sonde_columns_text(const struct sonde_columns_rows *of, size_t row, struct sonde_column_at_text column);
 
 #define SONDE_COLUMNS_READER(kind)                                                                 \

@@ -13,7 +13,7 @@ int sonde_has_nothing(const struct sonde_session *session); /* always 0: rows re
 int sonde_has_samples(const struct sonde_session *session);
 int sonde_has_sampled_switches(const struct sonde_session *session); /* CPU samples and context switches */
 int sonde_has_samples_or_waits(const struct sonde_session *session);
-int sonde_has_stacks(const struct sonde_session *session); /* by any metric of the call tree */
+int sonde_has_stacks(const struct sonde_session *session); /* data for any metric of the call tree */
 int sonde_has_waits(const struct sonde_session *session);
 int sonde_has_zones(const struct sonde_session *session);
 int sonde_has_zones_or_spans(const struct sonde_session *session);

@@ -12,7 +12,7 @@ enum sonde_critical_kind {
 	SONDE_CRITICAL_RUNNABLE,    /* waiting for a CPU */
 	SONDE_CRITICAL_WAKING,      /* unblocked but not yet running */
 	SONDE_CRITICAL_BLOCKED,     /* blocked by an unknown or unrecorded thread */
-	SONDE_CRITICAL_UNBORN,      /* before the start of the thread, whose creator is unknown */
+	SONDE_CRITICAL_UNBORN,      /* the thread has not started, and its creator is unknown */
 	SONDE_CRITICAL_DEVICE,      /* an activity of a device that a thread waited for */
 	SONDE_CRITICAL_QUEUED,      /* the activity was submitted, and no other of its queue was ahead of it */
 	SONDE_CRITICAL_NOTICING,    /* the activity had ended, but the thread did not run yet */

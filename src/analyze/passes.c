@@ -29,18 +29,18 @@ const struct sonde_pass *const sonde_passes[] = {
 };
 #undef SONDE_PASS
 
-extern const struct sonde_pass sonde_pass_heading; /* of summary/summary.c: its notes without its section */
+extern const struct sonde_pass sonde_pass_heading; /* summary/summary.c: adds notes, but no section */
 
 const size_t sonde_pass_count = sizeof sonde_passes / sizeof *sonde_passes;
 
 struct worker {
 	struct run *run;
-	void **states; /* one a pass */
+	void **states; /* one per pass */
 	unsigned part;
-	int merging; /* feeds the passes that can merge; otherwise the others */
+	int merging; /* 1: feeds the passes that can merge; 0: feeds the others */
 	int rc;
 	uint64_t skipped; /* chunks */
-	char error[256];  /* for rc or for the first skipped chunk: the message is thread-local */
+	char error[256];  /* copy of the thread-local message of rc, or of the first skipped chunk */
 };
 
 struct run {

@@ -12,7 +12,7 @@
 
 struct sonde_window {
 	uint64_t from_ns, to_ns; /* to_ns ≥ from_ns */
-	int held;                /* events before it were dropped on purpose */
+	int held;                /* events before from_ns were dropped on purpose */
 	const char *what;        /* "wall time", for sentences that say "÷ 1.000 s of …" */
 };
 

@@ -59,7 +59,7 @@ static inline uint64_t sonde_clockfit_cycles(const struct sonde_clockfit *fit, u
 	       (uint64_t)(int64_t)(((__int128)(int64_t)(ns - piece->base_ns) << 32) / (__int128)piece->mult);
 }
 
-/* The piece that covers all of [from, to]; NULL if more than one does. */
+/* The piece that covers all of [from, to]; NULL if the range extends over several pieces. */
 static inline const struct sonde_clock_scale *sonde_clockfit_piece(const struct sonde_clockfit *fit, uint64_t from,
 								   uint64_t to)
 {

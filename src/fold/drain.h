@@ -27,9 +27,9 @@ struct sonde_drain_thread {
 	uint32_t zones_seq;  /* sequence number of the chunk being read, or of the last one finished */
 	uint32_t zones_done; /* chunk zones_seq is finished */
 	uint64_t last_ns;    /* time of the last zone event: delivered times never decrease */
-	uint32_t chunks;     /* in this drain round */
+	uint32_t chunks;     /* number of its chunks in this drain round */
 	uint32_t ended;      /* the thread has exited */
-	uint64_t user;       /* for the sink */
+	uint64_t user;       /* free for use by the sink */
 };
 
 struct sonde_drain_site {

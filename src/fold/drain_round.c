@@ -43,7 +43,7 @@ void sonde_drain_format(struct sonde_ring_pool *pool, uint32_t chunks, uint32_t 
 static void rewind_sites(struct sonde_drain *drain)
 {
 	memset(drain->known, 0, sizeof(drain->known));
-	drain->known[0] = UINT64_C(1) | UINT64_C(1) << SONDE_RING_SITE_OTHER; /* ends; events without a site */
+	drain->known[0] = UINT64_C(1) | UINT64_C(1) << SONDE_RING_SITE_OTHER; /* 0: zone ends, and no site */
 	drain->known_below = SONDE_RING_SITE_OTHER + 1;
 }
 
@@ -130,7 +130,7 @@ uint32_t sonde_drain_site(const struct sonde_drain_round *round, uint32_t id)
 
 /* --- threads ------------------------------------------------------------------------------------------------------*/
 
-/* Sized for all existing rows plus one per chunk to be read. */
+/* Makes the index of rows, with space for all existing rows plus one per chunk to be read. */
 static void index_make(struct sonde_drain *drain, uint32_t more)
 {
 	drain->index_mask = 63;
@@ -207,7 +207,8 @@ static void give_chunk(struct sonde_drain *drain, uint32_t index)
 	drain->used -= drain->used > 0;
 }
 
-/* A chunk is whole again once all of its parts are free: taking all of them in one step keeps it so. */
+/* Returns a part. Once all parts of the chunk are free, it takes them all in one step, so that no thread can take one
+ * of them meanwhile, and returns the whole chunk. */
 static void give_part(struct sonde_drain *drain, const struct sonde_drain_entry *entry)
 {
 	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, entry->chunk);

@@ -34,17 +34,17 @@ struct sonde_drain {
 	uint32_t rounds;
 	uint32_t rows;     /* highest used + 1 */
 	uint32_t free_row; /* no lower row is free */
-	uint32_t used;     /* in chunks */
+	uint32_t used;     /* number of chunks in use */
 	uint32_t freed;    /* chunks and parts freed in this round */
 	uint64_t lost_seen[SONDE_RING_LOST_CAUSES];
 	uint64_t known[(SONDE_RING_MAX_SITES + 63) / 64];
 	uint32_t known_below; /* all ids below are known: programs assign them consecutively */
 	struct sonde_drain_thread threads[SONDE_DRAIN_THREADS];
 	uint32_t index[SONDE_DRAIN_INDEX]; /* row + 1 by serial; rebuilt each round */
-	uint32_t index_mask;               /* as small as the number of rows allows */
+	uint32_t index_mask;               /* size of the used part of `index` − 1, as small as the rows allow */
 	struct sonde_drain_entry entries[SONDE_DRAIN_ENTRIES];
 	struct sonde_drain_counter counters[SONDE_DRAIN_COUNTERS];
-	uint32_t count; /* of words[] */
+	uint32_t count; /* number of words in words[] */
 	uint64_t words[SONDE_RING_WORDS];
 	uint64_t event[SONDE_RING_WORDS];
 	uint64_t times[SONDE_RING_WORDS];

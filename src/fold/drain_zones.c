@@ -5,7 +5,7 @@
 #define SORT_MOVES 65536u /* signal handlers need a few; a hostile order that needs more is clamped instead */
 #define CATCH_UP 32u      /* words of signal handlers that a block may take from beyond its end */
 
-/* Of the words in `times` and `sites`. */
+/* Properties of the words in `times` and `sites`. */
 struct block {
 	uint32_t count;
 	int unknown; /* some site is not below `known_below` */

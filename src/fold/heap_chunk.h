@@ -36,7 +36,7 @@ static inline unsigned sonde_heap_life_class(uint64_t life_ns)
 	return class < SONDE_HEAP_LIFE_LEAST ? 0 : class;
 }
 
-/* LIFE of an end. */
+/* The value of LIFE for a free. */
 static inline uint8_t sonde_heap_life_code(unsigned class, unsigned temporary)
 {
 	return (uint8_t)(class | temporary * SONDE_HEAP_TEMPORARY);

@@ -7,7 +7,7 @@
 
 struct sonde_heap_worth {
 	uint64_t blocks, size_b;
-	double variance; /* of size_b, in B² */
+	double variance; /* variance of size_b, in B² */
 };
 
 /* Horvitz and Thompson 1952: a block sampled with probability p counts 1 / p times, with variance size² (1 − p) / p².

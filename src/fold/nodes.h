@@ -25,7 +25,7 @@
  * end − first start, Σ durations, the longest duration, and the site of the longest zone (the first of equally long
  * ones). */
 struct sonde_zone_nodes_head {
-	uint32_t nodes_b; /* of the nodes that follow */
+	uint32_t nodes_b; /* size of the nodes that follow */
 	uint32_t deeper;  /* zones that belong to no node */
 };
 

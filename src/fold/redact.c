@@ -25,7 +25,7 @@ enum {
 	NEXT = 2,
 	CLUSTER = 4,
 	WHOLE = 8,    /* a value without the separator is a secret, too */
-	LOGIN = 16,   /* of user:password@host */
+	LOGIN = 16,   /* the secret is the password in user:password@host */
 	SETTING = 32, /* the word after a name that says so: set a_token X */
 	FEWER = 64,   /* FROM(N) starts a word earlier */
 	FROM_SHIFT = 8,
@@ -65,17 +65,17 @@ struct scan {
 	unsigned count;
 	const char *program, *subcommand; /* the last ones named, in the words; NULL = none */
 	size_t program_b, subcommand_b;
-	unsigned pending; /* the next word is a secret: NEXT and how */
-	char separator;   /* of pending */
-	int is_weak;      /* qualifies pending */
-	unsigned from;    /* FROM and how: the secret is the word N; 0 = none */
-	char from_after;  /* its separator */
-	unsigned fewer;   /* words fewer until it */
-	unsigned words;   /* counted since then */
+	unsigned pending; /* the next word is a secret: NEXT, with the flags of its row; 0 = it is not */
+	char separator;   /* the separator of the pending secret */
+	int is_weak;      /* the pending secret has a weak name */
+	unsigned from;    /* the secret is word N: FROM(N), with the flags of its row; 0 = none */
+	char from_after;  /* the separator of the secret in word N */
+	unsigned fewer;   /* number of words by which N is lower */
+	unsigned words;   /* words since the option with FROM(N) */
 	int is_setting;   /* a name that says "password" is followed by its value */
 	int is_name;      /* the next word is no program */
 	int is_shell;     /* the next word is a shell line, because it follows -c */
-	int depth;        /* of shell lines */
+	int depth;        /* nesting depth of shell lines */
 	enum { NO_SQL, IDENTIFIED, IS_NEXT } sql;
 };
 

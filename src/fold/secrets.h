@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 struct sonde_secret_name {
-	const char *end; /* of a name, in lower case with "-" for "_" and "." */
+	const char *end; /* the end of a name, in lower case with "-" for "_" and "." */
 	int is_part;     /* must be a separate part: DB_PASS, not "compass" */
 	int is_weak;     /* numbers up to 999 and words like "true" are not secrets */
 };

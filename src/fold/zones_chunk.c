@@ -19,7 +19,7 @@ static size_t nodes_b(const struct sonde_zones_chunk *chunk)
 	return sizeof(struct sonde_zone_nodes_head) + chunk->nodes->data_b;
 }
 
-/* Without nodes. */
+/* The size of the summary without its nodes. */
 static size_t rows_b(const struct sonde_zones_chunk *chunk, const struct sonde_zone_sums *sums)
 {
 	return sizeof(struct sonde_zones_summary) + chunk->open_count * sizeof(struct sonde_zone_open) +

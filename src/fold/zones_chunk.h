@@ -37,8 +37,8 @@ struct sonde_zones_chunk {
 struct sonde_zone_sums {
 	struct sonde_zone_stat *stats;
 	const uint32_t *order; /* rows to write; NULL = those that have a site */
-	uint32_t rows;         /* of `order`, or of `stats` if that is NULL */
-	uint32_t sites;        /* of the rows that are written */
+	uint32_t rows;         /* number of rows of `order`, or of `stats` if `order` is NULL */
+	uint32_t sites;        /* number of rows that are written */
 };
 
 /* Starts a chunk; `open` has room for pair->depth frames. */
@@ -51,7 +51,7 @@ void sonde_zones_chunk_summary(struct sonde_zones_chunk *chunk, const struct son
 
 /* --- columns: `count` values at `at`, which has SONDE_VARINT_MAX_B bytes for each; returns the end ---------------- */
 
-/* If all fit in one byte, the usual case, this is a simple copy loop. */
+/* Writes the sites of events. If each fits in one byte, the usual case, this is a simple copy loop. */
 static inline uint8_t *sonde_zones_put_sites(uint8_t *at, const uint32_t *sites, size_t count)
 {
 	uint32_t all = 0;
@@ -76,7 +76,7 @@ static inline uint64_t sonde_zones_deltas(uint64_t last_ns, const uint64_t *time
 	return all;
 }
 
-/* Times that never decrease; `all`: sonde_zones_deltas(). */
+/* Writes times, which must never decrease; `all`: the result of sonde_zones_deltas(). */
 static inline uint8_t *sonde_zones_put_times(uint8_t *at, uint64_t last_ns, const uint64_t *times_ns, size_t count,
 					     uint64_t all)
 {

@@ -2,7 +2,8 @@
 #ifndef SONDE_FORMAT_DEVICE_LOST_H
 #define SONDE_FORMAT_DEVICE_LOST_H
 
-/* From then on the device's activity is unknown. ": NAME" of the other profiler follows. */
+/* From the time of this loss on, the device's activity is unknown. The text continues with ": NAME", the name of the
+ * other profiler. */
 #define SONDE_DEVICE_LOST_TAKEN "CUDA: processes whose device tracing was taken by another profiler"
 
 /* Both causes are reported with a count of 0. The first means that the process is traced, the second that all its

@@ -65,7 +65,7 @@ struct sonde_event_cpu_sample {
 struct sonde_event_call_stack {
 	struct sonde_event head;
 	uint64_t correlation;
-	uint64_t pc, sp, fp; /* after the call */
+	uint64_t pc, sp, fp; /* register values after the call */
 	uint32_t number;
 	uint32_t reserved;
 	uint64_t stack_b; /* multiple of 8 */

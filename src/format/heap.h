@@ -36,7 +36,7 @@
 #define SONDE_HEAP_TICKS_MAX ((UINT64_C(1) << 19) - 1)
 #define SONDE_HEAP_SIZE_MAX UINT32_MAX /* also marks a larger size, which a SIZE record holds */
 #define SONDE_HEAP_FRAMES_MAX 480u     /* fits into a part of a chunk (ring.h) */
-#define SONDE_HEAP_NAME_MAX_B 255u     /* of a pool; longer names are truncated */
+#define SONDE_HEAP_NAME_MAX_B 255u     /* length of a pool's name; longer names are truncated */
 
 #define SONDE_HEAP_MAP_SHIFT 56
 #define SONDE_HEAP_MAP_STACK (UINT64_C(1) << 32)

@@ -71,7 +71,7 @@ struct sonde_link_farewell {
 	struct sonde_link_head head;
 	uint32_t pid;
 	uint32_t parent;
-	uint64_t cpu_ns;   /* of the whole process */
+	uint64_t cpu_ns;   /* CPU time of the whole process */
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	char name[16];
 };
@@ -99,7 +99,7 @@ struct sonde_link_query {
 
 struct sonde_link_row {
 	uint64_t count, total_ns, self_ns, min_ns, max_ns, quantile_ns;
-	uint64_t sum_ns;  /* of all durations, including zones nested in others of the same name */
+	uint64_t sum_ns;  /* sum of all durations, including those of zones nested in others of the same name */
 	double square_ns; /* sum of squared durations, for the deviation */
 	double flop, bytes, items;
 	char name[SONDE_LINK_NAME_B];
@@ -141,7 +141,7 @@ struct sonde_link_table {
 	struct sonde_link_head head;
 	int32_t status; /* 0, or a negative errno: the address is unknown */
 	uint32_t build_id_b;
-	uint64_t start, end; /* of the mapping */
+	uint64_t start, end; /* address range of the mapping */
 	uint64_t bias;       /* address − ELF virtual address */
 	uint8_t build_id[24];
 };
@@ -208,7 +208,7 @@ struct sonde_link_snapshot {
 	struct sonde_link_head head;
 	int32_t status;        /* 0; −ESRCH: not a recorded live process; −E2BIG: too many snapshots */
 	uint32_t number;       /* from 1, counts all snapshots of the recording */
-	uint64_t after_ns;     /* since the start of the recording */
+	uint64_t after_ns;     /* time of the snapshot since the start of the recording */
 	uint64_t rss_b, pss_b; /* 0 = unknown */
 	uint32_t has_heap;     /* 1: the fields below are valid */
 	uint32_t reserved;

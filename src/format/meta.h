@@ -108,7 +108,7 @@ enum sonde_heap_leak {
 	SONDE_HEAP_INDIRECT = 4,  /* the part of unreachable blocks that other unreachable blocks point to */
 };
 
-/* The reason in a light recording. */
+/* Why leaks were not checked, in a light recording. */
 #define SONDE_HEAP_NOT_REQUESTED "leaks were not checked: record with --heap, not light"
 
 #endif

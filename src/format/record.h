@@ -65,7 +65,7 @@ enum sonde_codec { SONDE_CODEC_RAW = 0, SONDE_CODEC_ZSTD = 1 };
 
 /* INDEX body: an array of `count` of these, in file order. */
 struct sonde_index_entry {
-	uint64_t offset; /* of the chunk head in the file */
+	uint64_t offset; /* offset of the chunk head in the file */
 	struct sonde_chunk_head head;
 };
 _Static_assert(sizeof(struct sonde_index_entry) == 72, "index entry");
@@ -142,11 +142,11 @@ _Static_assert(sizeof((struct sonde_heap_summary *)0)->size_classes == SONDE_HEA
 /* Totals of the allocations of a heap site. Stored in files by fold/heap_stat.h, in a byte or two per number. */
 struct sonde_heap_stat {
 	uint32_t site;
-	uint32_t temporary; /* of `ends`: freed before the next allocation */
+	uint32_t temporary; /* number of `ends` that were freed before the next allocation */
 	uint64_t begins, begun_b;
 	uint64_t ends, ended_b;
 	double begun_variance, ended_variance; /* of the estimates begun_b and ended_b, in B²; 0 without sampling */
-	uint64_t largest_b;                    /* of the recorded allocations */
+	uint64_t largest_b;                    /* size of the largest recorded allocation */
 };
 
 #endif

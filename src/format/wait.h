@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define SONDE_WAIT_KIND_BITS 8 /* in the first word of CALL and OBJECT; a tid follows */
+#define SONDE_WAIT_KIND_BITS 8 /* bits of the kind in the first word of CALL and OBJECT; a tid is in the bits above */
 #define SONDE_WAIT_STACK (UINT64_C(1) << 63)
 #define SONDE_WAIT_NAME_MAX_B 255u
 #define SONDE_WAIT_OBJECTS_MAX (1u << 20)
@@ -26,7 +26,7 @@ enum sonde_wait_op { SONDE_WAIT_CALL = 16, SONDE_WAIT_OBJECT = 17 };
 
 /* The calls that the hooks are asked to record. */
 enum sonde_wait_what {
-	SONDE_WAIT_WHAT_LOCKS = 1, /* also time and child processes */
+	SONDE_WAIT_WHAT_LOCKS = 1, /* locks, and also waits for time and for child processes */
 	SONDE_WAIT_WHAT_IO = 2,
 };
 

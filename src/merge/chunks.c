@@ -50,8 +50,8 @@ static void copy_column(struct sonde_columns *into, size_t column, const struct 
 
 /* --- zones ------------------------------------------------------------------------------------------------------- */
 
-/* Copies the nodes after the sums; only their sites change. Older recordings have no nodes, and malformed ones are
- * dropped: readers then compute them from the zones. */
+/* Copies the nodes, which follow the sums in the summary; only the nodes' site ids change. Older recordings have no
+ * nodes, and malformed ones are dropped: readers then compute them from the zones. */
 static void zone_nodes(struct sonde_buf *into, const struct sonde_merge_input *input,
 		       const struct sonde_chunk_data *data, const uint8_t *at)
 {

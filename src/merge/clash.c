@@ -42,7 +42,8 @@ static int check_recordings(const struct sonde_merge_inputs *inputs)
 	return rc;
 }
 
-/* A flight recording is incomplete on purpose, and readers can express that only for a whole file. */
+/* Refuses to merge flight recordings with others. A flight recording is incomplete on purpose, and a file can state
+ * that only for all of its parts. */
 static int check_kept(const struct sonde_merge_inputs *inputs)
 {
 	const struct sonde_merge_part *kept = NULL, *whole = NULL;

@@ -32,7 +32,8 @@ static int know_one(const struct sonde_merge_inputs *inputs, const struct sonde_
 	return 0;
 }
 
-/* In order: each input is aligned with the first earlier one that shares its clock, otherwise by the wall clock. */
+/* Aligns the inputs in order: each with the first earlier one that shares its clock; if there is none, by the wall
+ * clock. */
 static void by_clocks(struct sonde_merge_inputs *inputs)
 {
 	size_t by_wall = 0;

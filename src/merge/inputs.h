@@ -20,7 +20,7 @@ struct sonde_merge_part {
 	const char *name;               /* name for its processes: "rank 3", "a"; "" = none yet */
 	const char *path;               /* for messages */
 	const char *note;               /* the data that was left out of it; "" = nothing */
-	uint64_t start_ns, end_ns;      /* in the clock of its file; after alignment, of the new file */
+	uint64_t start_ns, end_ns;      /* in the clock of its file; after alignment, in the clock of the new file */
 	uint64_t shift_ns;              /* total offset added to its own clock so far */
 	uint32_t first, last;           /* process ids in its file; after alignment, in the new file */
 	int32_t status;                 /* as in CLOSE */

@@ -20,7 +20,7 @@ struct sonde_merge_options {
 	enum sonde_merge_align align;
 	const char *zone;
 	int fd;           /* new file, empty, open for reading and writing */
-	const char *name; /* its name, for messages */
+	const char *name; /* name of the new file, for messages */
 };
 
 /* Statistics for the caller's message. */

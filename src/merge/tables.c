@@ -1,6 +1,6 @@
 /* tables.c: writes table rows as records of the new file; their ids follow those of the previous recordings.
  *
- * Only strings and source locations that are equal in several recordings are shared, so that a zone that occurs in
+ * Only strings and source locations are shared if they are equal in several recordings. So a zone that occurs in
  * several ranks is one row in a report. Everything else stays separate: a process, thread or heap belongs to one
  * recording.
  */

@@ -38,7 +38,7 @@ int sonde_report_status(const struct sonde_report *report)
 	return report->is_short ? sonde_error(ENOMEM, "out of memory for a report") : 0;
 }
 
-/* From the arena; NULL when memory is out, which is remembered. */
+/* Allocates from the arena; NULL when memory is out, which is_short then records. */
 static void *take(struct sonde_report *report, size_t size_b)
 {
 	void *out = sonde_arena_alloc(&report->arena, size_b);

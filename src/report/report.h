@@ -80,7 +80,7 @@ struct sonde_tree_node {
 };
 
 struct sonde_tree {
-	enum sonde_unit unit;         /* of self and total */
+	enum sonde_unit unit;         /* unit of self and total */
 	const char *value;            /* what self and total mean: "CPU time" */
 	struct sonde_tree_node *root; /* an unnamed root: total = the denominator */
 };
@@ -137,8 +137,8 @@ struct sonde_report {
 	struct sonde_arena arena;
 	int is_short;             /* something could not be added */
 	const char *title;        /* the command that was recorded */
-	const char *path;         /* of the recording */
-	uint64_t duration_ns;     /* of the recording; 0 = not known */
+	const char *path;         /* path of the recording */
+	uint64_t duration_ns;     /* duration of the recording; 0 = not known */
 	struct sonde_note *notes; /* about the whole run: what was recorded, lost or not measured, and the overhead */
 	struct sonde_fact *facts; /* top-level keys of the JSON document; formats for people have them in notes */
 	struct sonde_section *first, *last;

@@ -1,7 +1,7 @@
 /* code.c: reads a function's code from its module's file: all of it, or up to one sampled instruction and its loop.
  *
- * Code of another build would silently give wrong instructions, so the file must have the recorded build-id; an older
- * date is not enough here.
+ * Code of another build would silently give wrong instructions, so the file must have the recorded build-id. That the
+ * file is older than the recording, which suffices for names (lookup.c), is not enough here.
  */
 #include "session/code.h"
 
@@ -15,7 +15,7 @@
 #include "symbol/elf_symbols.h"
 #include "util/error.h"
 
-#define BEFORE_MAX_B (64u << 10) /* from the start of a function to the instruction */
+#define BEFORE_MAX_B (64u << 10) /* maximum distance from the start of a function to the sampled instruction */
 #define AFTER_B (4u << 10)       /* search limit for the end of the surrounding loop */
 #define WHOLE_MAX_B (1u << 20)   /* maximum size of a function */
 

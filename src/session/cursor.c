@@ -79,7 +79,7 @@ static uint64_t claimed_b(const struct sonde_event *event)
 }
 
 #define SIZE_FILE(payload) sizeof(struct sonde_event_##payload)
-#define SIZE_RING(payload) UINT32_MAX /* more than an event has: in a file it is ignored */
+#define SIZE_RING(payload) UINT32_MAX /* larger than any event, so that ring-only types in a file are dropped */
 #define SONDE_EVENT(number, NAME, payload, where, ...) [number] = SIZE_##where(payload),
 
 /* Size of the struct of an event type; unknown types are forwarded and have only a head. */

@@ -97,7 +97,8 @@ static int is_unnamed(const struct sonde_session *session, const struct sonde_fr
 	return sonde_session_function(session, outer->function)->unnamed;
 }
 
-/* Collects them from the frames after stacks.settled; `out` has capacity for all of these. */
+/* Collects the frames whose symbols are to be looked up, from stacks.settled on; `out` has room for all frames from
+ * there on. */
 static size_t collect(const struct sonde_session *session, struct wanted *out)
 {
 	const struct sonde_stacks *stacks = &session->stacks;

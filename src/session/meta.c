@@ -81,7 +81,7 @@ static int add_string(struct sonde_session *session, const union record *record,
 #define FILL_QUEUE(name) row->name = from->name;
 #define FILL_OPERATION(name) row->name = from->name;
 
-/* A record that updates the row of its id; the rest: a blank row. */
+/* A record that updates the row with its id; `...` initialises a new row. */
 #define FILL_BY_ID(record_name, NAME, rows, type, ...)                                                            \
 	static int fill_##record_name(struct sonde_session *session, const struct sonde_meta_##record_name *from) \
 	{                                                                                                         \
@@ -146,7 +146,7 @@ ADD(queue)
 
 /* --- rows that need more ------------------------------------------------------------------------------------------ */
 
-/* Parents come first, so there are no cycles. */
+/* Adds a process. Parents come first, so the tree of processes has no cycles. */
 static int add_process(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
 {
 	(void)more, (void)more_b;
@@ -255,7 +255,7 @@ static int fill_hits(uint64_t *hits, uint32_t pairs, const uint8_t *at, const ui
 	return 0;
 }
 
-/* Each has 58 KB of buckets, so their number is bounded as well. */
+/* Adds a histogram. Each has 58 KB of buckets, so the number of histograms is bounded as well. */
 static int add_histogram(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
 {
 	const struct sonde_meta_histogram *from = &record->histogram;
@@ -279,7 +279,7 @@ static int add_histogram(struct sonde_session *session, const union record *reco
 	return sonde_rows_add(&session->histograms, &row) ? 0 : -ENOMEM;
 }
 
-/* Only the first record, from the start of the recording, counts. */
+/* Takes a CLOCK record. Only the first one, from the start of the recording, counts. */
 static int add_clock(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
 {
 	const struct sonde_meta_clock *clock = &record->clock;

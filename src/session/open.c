@@ -65,7 +65,8 @@ static int load(struct sonde_session *session)
 	return rc;
 }
 
-/* The start of a span is not a first event: a flight recorder has nothing else from that far back. */
+/* Finds the times of the first and the last event. The start of a span does not count as an event: a flight recorder
+ * may hold nothing else from that long ago. */
 static void settle_events(struct sonde_session *session)
 {
 	struct sonde_run *run = &session->run;

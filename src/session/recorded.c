@@ -28,7 +28,8 @@ static int has_chunks(const struct sonde_session *session, uint32_t types)
 	return 0;
 }
 
-/* For kinds that share a chunk type: decides by the rows that the chunks refer to. */
+/* True if there is data of a kind that shares its chunk type with others; decided by the rows that the chunks refer
+ * to. */
 static int has_rows(const struct sonde_session *session, enum sonde_kind kind)
 {
 	for (size_t i = 1; kind == SONDE_KIND_ENERGY && i <= sonde_session_series_count(session); i++)
@@ -44,7 +45,8 @@ static int runs(const struct sonde_source_row *row)
 	return row && (row->state == SONDE_SOURCE_ON || row->state == SONDE_SOURCE_LIMITED);
 }
 
-/* One source records all blocking calls, but only those requested; older recordings do not store which. */
+/* True if a kind was requested from its source. One source records all blocking calls, but only those requested; older
+ * recordings do not store which were. */
 static int is_requested(const struct sonde_session *session, enum sonde_kind kind, const struct sonde_source_row *row)
 {
 	const char *requested = sonde_session_info(session, "option.waits");

@@ -242,7 +242,7 @@ struct sonde_queue {
 /* An operation of a device, or of the host on its behalf. */
 struct sonde_operation {
 	uint32_t id, process;
-	uint32_t kind;    /* of activities.def */
+	uint32_t kind;    /* a number of activities.def */
 	const char *name; /* as the device's API reports it */
 	uint32_t grid[3], block[3];
 	uint32_t registers, local_b;
@@ -264,7 +264,7 @@ struct sonde_heap_remainder {
 	uint32_t kind; /* enum sonde_heap_leak */
 	uint64_t blocks, size_b;
 	const char *detail; /* "" = none */
-	double variance;    /* of size_b in B² if it is an estimate */
+	double variance;    /* variance of size_b, in B², if that is an estimate */
 };
 
 /* sonde_session_process(session, id), with ids from 1 to sonde_session_process_count(session), and so on. */
@@ -279,7 +279,7 @@ struct sonde_heap_remainder {
 
 /* NULL: there is no source of this name. */
 const struct sonde_source_row *sonde_session_source_named(const struct sonde_session *session, const char *name);
-uint64_t sonde_session_lost_of(const struct sonde_session *session, const char *source); /* of all causes together */
+uint64_t sonde_session_lost_of(const struct sonde_session *session, const char *source); /* sum over all causes */
 
 /* --- stacks, frames, functions ----------------------------------------------------------------------------------
  *  A stack is a node of the trie; `parent` leads towards the root. The frame of a node is one machine address. It
@@ -342,14 +342,14 @@ struct sonde_blocks_columns {
 	const uint8_t *ends;  /* 0 = allocation, 1 = free */
 	uint64_t mean_b;      /* bytes between samples; 0 = every block was recorded */
 	uint32_t time_every;
-	uint32_t id; /* of the heap; 0 = unknown */
+	uint32_t id; /* id of the heap; 0 = unknown */
 };
 
 /* The events of one chunk, decoded into columns of `count` values; `type` determines which columns exist. Valid until
  * the next call on the cursor. */
 struct sonde_batch {
 	uint32_t type;            /* enum sonde_chunk_type */
-	uint32_t process, thread; /* of ZONES and EVENTS */
+	uint32_t process, thread; /* ids; only for ZONES and EVENTS */
 	size_t count;
 	union {
 #define SONDE_COLUMNS(TYPE, chunk) struct sonde_##chunk##_columns chunk;
@@ -521,7 +521,8 @@ struct sonde_heap_moment {
  * process. */
 void sonde_session_heap_lives(const struct sonde_session *session, uint32_t *lives);
 /* For each heap id (same number of rows): when the whole heap ceased to exist because its process exited or executed
- * another program, taken as the time of that program's first block; 0 = not observed. -ENOMEM. */
+ * another program; 0 = not observed. The time of the other program's first block is taken as the time of its exec().
+ * -ENOMEM. */
 int sonde_session_heap_ends(struct sonde_session *session, uint64_t *ends_ns);
 /* Fills in the rows in one pass over the summaries; decodes one chunk for each row whose time lies within a chunk. */
 int sonde_session_heap_moments(struct sonde_session *session, struct sonde_heap_moment *rows, size_t count);

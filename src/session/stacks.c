@@ -164,7 +164,7 @@ struct function_key {
 	const struct sonde_rows *functions;
 	uint32_t module;
 	const char *name; /* NULL = unnamed */
-	uint64_t start;   /* of an unnamed function */
+	uint64_t start;   /* start address of an unnamed function */
 };
 
 static int same_function(const void *context, uint32_t value)

@@ -110,12 +110,12 @@ struct sonde_weights {
 	uint64_t count, weight; /* totals */
 	uint64_t sampled;       /* OF_WAITS: part of the weight estimated by sampling threads from outside */
 	/* Memory metrics only */
-	double variance;        /* of the weight in bytes, in B²; 0 = exact, or unknown if mean_b is not 0 */
+	double variance;        /* variance of the weight, in B²; 0 = exact, or unknown if mean_b is not 0 */
 	uint64_t mean_b;        /* bytes between samples, maximum of all heaps; 0 = every block was recorded */
 	size_t heaps;           /* number of heaps with a block */
-	uint64_t peak_ns;       /* PEAK: of the heap with the highest peak */
+	uint64_t peak_ns;       /* PEAK: time of the highest peak of any heap */
 	uint64_t unseen_b;      /* UNREACHABLE: live at exit but not checked for reachability */
-	const char *unseen_why; /* reason for the first of them; "" = not recorded */
+	const char *unseen_why; /* why the first part of unseen_b was not checked; "" = not recorded */
 };
 
 /* Computes any metric except CPU time. Unreadable chunks are skipped (sonde_session_damaged_b() returns their size). */

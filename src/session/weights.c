@@ -179,7 +179,8 @@ static int take_sums(struct taking *taking)
 	return 0;
 }
 
-/* Memory of a process is freed when it exits or executes another program. */
+/* Fills in what was live at the requested time. All memory of a process is freed when it exits or executes another
+ * program. */
 static int take_live(struct taking *taking)
 {
 	uint64_t at_ns = taking->view->weigh.at_ns;

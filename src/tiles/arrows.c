@@ -55,7 +55,7 @@ int sonde_tiles_arrows_sort(struct sonde_tiles *tiles)
 	return 0;
 }
 
-/* The lane of its end, + 1; 0 = none. */
+/* The lane in which an arrow ends, + 1; 0 = none. */
 static uint32_t lane_to(const struct sonde_tiles *tiles, const struct sonde_tile_arrow_row *row)
 {
 	if (row->kind == SONDE_TILE_LAUNCHES)
@@ -63,7 +63,7 @@ static uint32_t lane_to(const struct sonde_tiles *tiles, const struct sonde_tile
 	return row->to <= tiles->threads ? tiles->thread_lanes[row->to] : 0;
 }
 
-/* True if it overlaps the time range, and both ends have a lane. */
+/* True if the arrow overlaps the time range, and both of its ends have a lane. */
 static int is_seen(const struct sonde_tiles *tiles, const struct sonde_tile_arrow_row *row,
 		   const struct sonde_tile_view *view)
 {
@@ -100,7 +100,7 @@ static int by_length(const void *left, const void *right)
 	return (a < b) - (a > b);
 }
 
-/* The length of the shortest among the `limit` longest; UINT64_MAX if out of memory. */
+/* The length of the shortest of the `limit` longest slices; UINT64_MAX if out of memory. */
 static uint64_t least_of(const struct sonde_tile_slice *slices, size_t from, size_t to, size_t limit)
 {
 	uint64_t *lengths = malloc((to - from + 1) * sizeof *lengths), least = UINT64_MAX;

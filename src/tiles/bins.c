@@ -22,8 +22,8 @@ struct binning {
 	double cell;                      /* pixel of the open row */
 	uint64_t longest;                 /* longest of its slices */
 	int is_open;                      /* the last row can still grow */
-	uint32_t weight;                  /* of a counted row */
-	int is_passed;                    /* chunks are not decoded: another one counts for them */
+	uint32_t weight;                  /* number of rows that a counted row stands for */
+	int is_passed;                    /* chunks are not decoded: those that are decoded (`every`) count for them */
 	size_t at;                        /* index of the next node of the lowest level */
 	const struct sonde_tile_ask *ask; /* NULL: keep the rows; otherwise count them and keep the last one */
 };
@@ -118,7 +118,7 @@ static int is_late(struct binning *binning, size_t i)
 	return 0;
 }
 
-/* If its zones are not available, the node stands for them. */
+/* Takes the zones of a node; if they are not available, takes the node itself. */
 static int divide_zones(struct binning *binning, size_t i)
 {
 	const struct sonde_tile_lane_data *lane = binning->lane;
@@ -248,8 +248,8 @@ static size_t chunk_of(const struct binning *binning)
 	return binning->lane->where ? binning->lane->where[binning->at].chunk : 0;
 }
 
-/* Advances all walks as far as possible without a chunk after *chunk, their nth one; then sets *chunk to the earliest
- * one needed next. -ENOMEM. */
+/* Advances each walk until it needs a chunk after *chunk, which is the nth chunk of this pass. Then sets *chunk to the
+ * earliest of the chunks that the walks need. -ENOMEM. */
 static int walk_on(struct binning *walks, size_t count, size_t nth, size_t *chunk)
 {
 	size_t next = SIZE_MAX;

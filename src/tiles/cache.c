@@ -153,7 +153,7 @@ int sonde_tile_cache_slices(struct sonde_tiles *tiles, const struct sonde_tile_l
 		return rc == -ENOMEM ? rc : 0;
 	uint32_t depth = lane->lane.depth, from = decoded->first[depth], to = decoded->first[depth + 1];
 	uint32_t many = lane->levels[0][node].many;
-	if (where->first > to - from || many > to - from - where->first) /* it contradicts the summary */
+	if (where->first > to - from || many > to - from - where->first) /* the body contradicts the summary */
 		return 0;
 	*out = &decoded->slices[from + where->first];
 	int stands_so =

@@ -22,7 +22,7 @@
 
 /* --- what is kept ------------------------------------------------------------------------------------------------ */
 
-/* The new arrays are large enough: counts never decrease. */
+/* Moves the names to the new tiles. The new arrays are large enough, because counts never decrease. */
 static void keep_names(struct sonde_tiles *now, struct sonde_tiles *before)
 {
 	memcpy(now->site_names, before->site_names, ((size_t)before->sites + 1) * sizeof *now->site_names);
@@ -46,7 +46,7 @@ static void keep_decoded(struct sonde_tiles *now, struct sonde_tiles *before)
 	now->next_chunk = before->next_chunk;
 }
 
-/* An open slice is the last of its lane. */
+/* Removes the slices of open zones, which are the last of their lane. */
 static void take_back_open(struct sonde_tile_lane_data *lane)
 {
 	while (lane->counts[0] && lane->where[lane->counts[0] - 1].chunk == UINT32_MAX) {
@@ -128,7 +128,8 @@ static uint64_t changed_leaves(const struct sonde_tile_lane_data *now, const str
 	return least(leaf_from(now, i), leaf_from(before, i));
 }
 
-/* Bins of CPU time end with the thread's lifetime, or the recording. */
+/* The time from which on bins of CPU time differ because the thread's lifetime does: they end with it, or with the
+ * recording. UINT64_MAX = none do. */
 static uint64_t changed_life(const struct sonde_tile_lane_data *now, const struct sonde_tile_lane_data *before)
 {
 	if (now->life_from_ns != before->life_from_ns)
@@ -167,7 +168,8 @@ static int by_place(const struct sonde_tile_lane_data *a, const struct sonde_til
 	return sonde_tile_lanes_order(&a, &b);
 }
 
-/* Both are sorted in the same order. */
+/* Finds the earlier version of each lane, and from when on it differs. Old and new lanes are sorted in the same
+ * order. */
 static void compare(struct sonde_tiles *now, const struct sonde_tiles *before)
 {
 	size_t at = 0;

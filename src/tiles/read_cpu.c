@@ -1,8 +1,9 @@
 /* read_cpu.c: CPU time of a thread's samples as a curve: CPU time in a bin ÷ length of the bin.
  *
- * The CPU time that a sample stands for was spent before it, during a time at least as long: so it is spread over that
- * time, and the running sum over the recording is a polyline. A leaf is a straight part of it: `least` is the sum at
- * its start, in ns, `most` its slope. A few samples say little about a time range: a bin is wide enough for ten.
+ * A sample stands for CPU time that was spent before it, within a span of wall time that is at least as long. The CPU
+ * time is spread evenly over that span, so the running sum over the recording is a polyline. A leaf is a straight part
+ * of it: `least` is the sum at its start, in ns, `most` its slope. A few samples say little about a time range: a bin
+ * is wide enough for ten.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -112,7 +113,7 @@ int sonde_tile_read_cpu(struct sonde_tiles *tiles)
 /* CPU time up to a given time. */
 static double sum_to(const struct sonde_tile_lane_data *lane, uint64_t at_ns)
 {
-	size_t low = 0, high = lane->lane.count; /* index of the first piece that begins after it */
+	size_t low = 0, high = lane->lane.count; /* index of the first piece that begins after at_ns */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (lane->pieces[middle].from_ns <= at_ns)

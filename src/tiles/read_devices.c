@@ -14,7 +14,7 @@
 #include "util/error.h"
 
 #define MEMORY_SUB 0x80000000u /* distinguishes curves of devices from those of heaps */
-#define POOLS_SUB 0xC0000000u  /* and those of the reserves of their pools */
+#define POOLS_SUB 0xC0000000u  /* distinguishes curves of the reserves of device memory pools */
 
 struct call {
 	uint64_t correlation, start_ns;
@@ -35,7 +35,7 @@ struct list {
 struct reading {
 	struct sonde_tiles *tiles;
 	struct sonde_tile_items items;
-	uint32_t *names; /* by operation: + 1; 0 = none yet */
+	uint32_t *names; /* by operation: index of its name, + 1; 0 = none yet */
 	struct list calls, unasked;
 };
 
@@ -158,7 +158,7 @@ static const char *device_label(struct sonde_tiles *tiles, uint32_t id)
 	return *label ? sonde_arena_printf(&tiles->arena, "%s", label) : "device";
 }
 
-/* Shown below its process, so the title does not repeat that. */
+/* The title of a queue's lane. The lane is shown below its process, so the title does not name the process. */
 static const char *title_of(struct sonde_tiles *tiles, uint32_t id)
 {
 	char name[SONDE_DEVICE_LABEL_MAX_B];

@@ -123,7 +123,8 @@ static int take(void *context, const struct sonde_batch *batch)
 	return rc;
 }
 
-/* The last reading of a gauge holds only at its own time. */
+/* Outputs what remains at the end of a series: the rise of a total up to its last reading, or the last reading of a
+ * gauge, which holds only at its own time. */
 static int end(struct reading *reading, const struct sonde_series *series)
 {
 	const struct last *last = &reading->lasts[series->id];

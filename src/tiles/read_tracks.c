@@ -24,7 +24,7 @@ struct reading {
 	struct sonde_tiles *tiles;
 	struct sonde_tile_lane_data *lane; /* lane of the last event */
 	struct sonde_track track;          /* its track */
-	uint32_t names[WHATS_MAX];         /* of the current kind: + 1 */
+	uint32_t names[WHATS_MAX];         /* by what_id, for the current kind: index of its name + 1 */
 };
 
 /* Titles of tracks live until the next event, those of lanes as long as the tiles. */
@@ -115,7 +115,7 @@ static int put(struct reading *reading, const struct sonde_track_event *event)
 	return event->form == SONDE_TRACK_COUNTER ? put_piece(reading, event) : put_slice(reading, event);
 }
 
-/* Registers the names in the order of the states, whichever occurs first. */
+/* Registers the names in the order of the states, regardless of which state occurs first. */
 static int name_states(struct reading *reading)
 {
 	int rc = 0;

@@ -9,7 +9,7 @@
 struct reading {
 	struct sonde_tiles *tiles;
 	struct sonde_tile_items items;
-	uint32_t names[2][SONDE_WAIT_KINDS]; /* of measured and of sampled waits; + 1 */
+	uint32_t names[2][SONDE_WAIT_KINDS]; /* index + 1 of the names of measured and of sampled waits */
 };
 
 static int name_of(struct reading *reading, uint32_t kind, int is_sampled, uint32_t *name)

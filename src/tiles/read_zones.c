@@ -1,8 +1,8 @@
 /* read_zones.c: zones as slices: one lane per thread and depth. Zones deeper than the last lane are within its slices.
  *
- * Their pyramids are built on the nodes in the chunk summaries, so only zones that are zoomed into are decoded
- * (cache.c). A chunk without nodes is decoded here, once. Zones open at the end of a thread's last chunk are at most
- * one slice per lane, its last. If the recording grows, only new chunks are read (extend.c).
+ * The pyramids of these lanes are built on the nodes in the chunk summaries, so only zones that are zoomed into are
+ * decoded (cache.c). A chunk without nodes is decoded here, once. Zones open at the end of a thread's last chunk are at
+ * most one slice per lane, its last. If the recording grows, only new chunks are read (extend.c).
  */
 #include <errno.h>
 
@@ -80,7 +80,7 @@ static int take_zones(struct sonde_tiles *tiles, uint32_t chunk, const struct so
 	return rc ? rc : leave_out(tiles, batch->process, batch->thread, deeper, chunk == UINT32_MAX);
 }
 
-/* True if it refers to something that is not (yet) known. */
+/* True if the chunk refers to a thread or site that is not (yet) known. */
 static int is_vague(const struct sonde_zone_chunk *chunk)
 {
 	int found = !chunk->thread || !chunk->process;

@@ -45,7 +45,7 @@ struct sonde_tile_name {
 
 /* A lane compared with an earlier version. */
 struct sonde_tile_since {
-	uint32_t id;         /* in that version; UINT32_MAX = it did not exist */
+	uint32_t id;         /* the lane's id in the earlier version; UINT32_MAX = it did not exist */
 	uint64_t changed_ns; /* bins before this time are unchanged; UINT64_MAX = all are */
 };
 

@@ -55,8 +55,9 @@ struct sonde_tile_view {
 	uint32_t width;          /* in pixels, 1 … SONDE_TILE_WIDTH_MAX */
 };
 
-/* For slices and instants: either a single recorded one (many = 1), or several that are each shorter than a pixel and
- * together shorter than two; the name is that of the longest, or of the earliest of equally long ones. */
+/* For slices and instants, a row is either a single recorded one (many = 1), or several of them. Each of these is
+ * shorter than a pixel, and together they are shorter than two. The row has the name of the longest, or of the earliest
+ * of equally long ones. */
 struct sonde_tile_row {
 	uint64_t from_ns, to_ns;
 	union {
@@ -88,7 +89,7 @@ struct sonde_tile_ask {
 	struct sonde_tile_view view;
 	struct sonde_tile_rows *rows; /* as for sonde_tiles_bins(); NULL: rows are only counted */
 	uint64_t *count;              /* if so, incremented by their number; may be shared by several requests */
-	uint64_t most;                /* once it exceeds this, it is no longer incremented */
+	uint64_t most;                /* *count is no longer incremented once it exceeds this */
 	uint32_t every; /* decode only one in this many chunks, and count it for the others; 0, 1: decode all */
 };
 
@@ -117,7 +118,7 @@ struct sonde_tile_search {
 	uint64_t from_ns, to_ns;
 	uint64_t shortest_ns, longest_ns; /* both inclusive */
 	size_t limit;
-	uint32_t thread; /* its lanes, and lanes without a thread; 0: all lanes */
+	uint32_t thread; /* search lanes of this thread, and lanes without a thread; 0: all lanes */
 };
 
 /* Finds at most `limit` slices; replaces the contents of `out`, which must be zeroed at first and freed with

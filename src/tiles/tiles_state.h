@@ -52,7 +52,7 @@ struct sonde_tiles {
 	/* The session may grow: later ids are unknown here until the tiles are extended. */
 	uint32_t sites, threads;
 	uint64_t period_ns;                  /* sampling period */
-	uint64_t file_b;                     /* size of the recording that they show */
+	uint64_t file_b;                     /* size of the recording that the tiles show */
 	struct sonde_tile_arrow_row *arrows; /* in time order */
 	size_t arrow_count, arrow_cap;
 	uint32_t *thread_lanes;        /* by thread: its states lane, else its first lane, + 1; 0 = none */
@@ -125,7 +125,7 @@ struct sonde_tile_items {
 
 int sonde_tile_items_add(struct sonde_tiles *tiles, struct sonde_tile_items *items, struct sonde_tile_item item);
 void sonde_tile_items_fini(struct sonde_tiles *tiles, struct sonde_tile_items *items);
-/* By process, thread, sub, start, and longest first. */
+/* Sorts by process, thread, sub, start, and longest first. */
 void sonde_tile_items_sort(struct sonde_tile_items *items);
 
 /* Sorts the items, and distributes those of each process and thread to as many lanes as needed so that none overlap. */

@@ -65,8 +65,8 @@ static inline void load(struct feed *feed)
 }
 
 /* Like sonde_varint_get(), but faster for mixed lengths: one load serves all values that end within eight bytes, and
- * the next value only clears the lowest stop bit; nothing waits for a length. Returns 0, or -EBADMSG at the end of the
- * column. */
+ * taking a value only clears the lowest stop bit, so that no instruction waits for a length. Returns 0, or -EBADMSG at
+ * the end of the column. */
 static inline int take(struct feed *feed, uint64_t *out)
 {
 	if (!feed->stops)

@@ -24,7 +24,7 @@ void sonde_columns_fini(struct sonde_columns *columns);
 void sonde_columns_put(struct sonde_columns *columns, size_t column, uint64_t value);
 void sonde_columns_put_byte(struct sonde_columns *columns, size_t column, uint8_t value);
 
-/* sonde_columns_capacity() where a column has to grow. */
+/* The slow path of sonde_columns_capacity() below: called if the column has to grow. */
 uint8_t *sonde_columns_grow(struct sonde_columns *columns, size_t column, size_t count);
 /* Reserves space for `count` varints at the end of a column without marking it used; NULL when out of memory, a sticky
  * error. */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Of each chunk type, an array of its columns. Generic code treats the columns structs as arrays of pointers. */
+/* For each chunk type, an array of its columns. Generic code treats the columns structs as arrays of pointers. */
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define SONDE_COLUMNS(TYPE, chunk) static const struct sonde_column_layout chunk[] = {
 #define SONDE_COLUMN(chunk, name, type, coding, reference, group, ...) \

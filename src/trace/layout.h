@@ -12,7 +12,7 @@
 
 struct sonde_column_layout {
 	const char *name;
-	uint8_t width_b;   /* of a decoded value: 1, 4 or 8 */
+	uint8_t width_b;   /* width of a decoded value: 1, 4 or 8 */
 	uint8_t coding;    /* enum sonde_coding */
 	uint8_t reference; /* enum sonde_reference */
 	uint8_t group;     /* 0 = always present */

@@ -42,7 +42,7 @@ struct sonde_reader {
 	size_t cap, bad_cap;
 	struct sonde_scan scan;
 	int closed;
-	uint64_t unpacked_b; /* of all bodies listed so far, except HEAP */
+	uint64_t unpacked_b; /* decompressed size of all bodies listed so far, except HEAP */
 	struct sonde_unpacker *unpacker;
 	/* Chunks found bad when read, by any reading thread; statistics, so relaxed. */
 	_Atomic uint64_t bad_b;

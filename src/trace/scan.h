@@ -12,7 +12,7 @@ struct sonde_scan {
 	uint64_t at;     /* all bytes before it were accepted or given up as damaged */
 	uint64_t file_b; /* size of the file when last checked; set by the caller, never smaller than `at` */
 	uint64_t next_seq;
-	uint64_t index_offset; /* of the INDEX chunks just before `at`; 0 = none */
+	uint64_t index_offset; /* offset of the first of the INDEX chunks just before `at`; 0 = none */
 	int closed;            /* the tail was found directly after the index */
 	uint64_t damaged_b;    /* bytes given up so far */
 	uint64_t damaged_at;   /* offset of the first of them */

@@ -14,7 +14,7 @@
 #include "trace/writer.h"
 #include "util/map.h"
 
-/* Interned by build-id, or by path and process if there is none. */
+/* Identifies a module, which is interned by its build-id, or by path and process if it has none. */
 struct sonde_stack_module_key {
 	const char *path; /* as the process sees it */
 	const uint8_t *build_id;
@@ -58,7 +58,7 @@ struct sonde_trie {
 	uint32_t node_count;
 	size_t node_cap;
 	uint32_t written; /* nodes already in the file */
-	uint64_t *index;  /* of nodes: low half of the hash << 32 | id; open addressing, at most half full */
+	uint64_t *index;  /* hash index of nodes: low half of the hash << 32 | id; open addressing, at most half full */
 	size_t index_cap; /* a power of two; 0 = none yet */
 	uint32_t path[SONDE_TRIE_PATH];     /* nodes of the last interned stack, by depth; 0 = none */
 	struct sonde_stack_module *modules; /* indexed by id − 1 */

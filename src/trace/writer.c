@@ -51,8 +51,8 @@ struct sonde_writer {
 	int failed;    /* the first error, moved here from `error` by sonde_writer_last_words(); 0 = none */
 	char why[512]; /* message of the first error */
 	char *path;
-	char *target; /* the file to replace if `beside` is not NULL: path without symlinks */
-	char *beside; /* the new file's name until then */
+	char *target; /* path of the file to replace, without symlinks, if `beside` is not NULL */
+	char *beside; /* name of the new file until it replaces `target` */
 	int no_compression;
 	uint64_t start_ns; /* as in the file head */
 	uint64_t size_b;   /* on disk, always complete chunks */

@@ -1,5 +1,5 @@
-/* devices.c: device activity: a track for each queue of a device, and one next to each thread for its calls to devices;
- * links lead from a call to the activities that it submitted.
+/* devices.c: device activity: a track for each queue of a device, and a track next to each thread for its calls to
+ * devices. Links lead from a call to the activities that it submitted.
  *
  * Activities of a queue may overlap: each goes to the first lane of its queue or thread that is free. All are held in
  * memory and sorted, up to SLICES_MAX; those beyond, or without a free lane, are counted. If threads were selected, the
@@ -18,23 +18,23 @@
 #include "util/error.h"
 
 enum { LANES_MAX = 64, LABEL_B = 160 };
-#define SLICES_MAX ((size_t)8 << 20) /* of 80 bytes each */
+#define SLICES_MAX ((size_t)8 << 20) /* most slices in memory, of 80 bytes each */
 
 struct slice {
 	uint64_t from_ns, to_ns;
-	uint64_t delay_ns; /* from submission to start, + 1; 0 = unknown */
+	uint64_t delay_ns; /* time from submission to start, + 1; 0 = unknown */
 	uint64_t correlation, size_b, address;
 	uint32_t operation, queue, thread; /* ids; queue 0: a call of the host */
-	uint32_t lane;                     /* of its queue, or of its thread's calls */
-	uint32_t kind;                     /* of activities.def */
+	uint32_t lane;                     /* index among the lanes of its queue, or of its thread's calls */
+	uint32_t kind;                     /* a number of activities.def */
 	struct sonde_track_links links;
 };
 
 struct devices {
-	struct slice *all; /* by queue, calls of the host by thread; lane; time */
+	struct slice *all; /* sorted by queue (calls of the host: by thread), lane and time */
 	size_t count, cap, next;
 	uint64_t omitted;
-	char title[LABEL_B], device[LABEL_B]; /* of the current track */
+	char title[LABEL_B], device[LABEL_B]; /* titles of the current track and its device */
 	uint32_t device_id;
 };
 
@@ -139,7 +139,7 @@ static void lay(struct devices *devices)
 
 /* --- links -------------------------------------------------------------------------------------------------------- */
 
-/* A slice by what ties it to others. */
+/* A slice with what identifies the slices that it has links to: process and correlation id. */
 struct tie {
 	uint64_t correlation;
 	uint32_t process, slice;

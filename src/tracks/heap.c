@@ -19,7 +19,7 @@ enum { PARTS_MAX = 1000, PARTS_MIN = 50, PARTS_OF_ALL = 4000, PARTS_WHOLE = 2000
 struct heaps {
 	struct sonde_heap_interval *parts; /* of the current heap */
 	size_t count;
-	uint32_t id; /* of that heap; 0 = none yet */
+	uint32_t id; /* id of that heap; 0 = none yet */
 	const struct sonde_heap *heap;
 	const struct sonde_process *process; /* NULL = unknown */
 	struct sonde_selection range;

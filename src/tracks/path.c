@@ -21,7 +21,8 @@ struct path {
 	struct sonde_report *texts; /* names of steps live in it */
 };
 
-/* Without switches and calls there is no meaningful path (see analyze/critical/path.c). */
+/* Computes the path. If neither switches nor calls were recorded, there is no meaningful path (see
+ * analyze/critical/path.c). */
 static int read_steps(struct path *path, const struct sonde_tracks *tracks)
 {
 	struct sonde_session *session = tracks->session;

@@ -1,6 +1,6 @@
-/* share.h: decides which of many slices of a track remain separate: those at least as long as a limit, the lowest power
- * of two of ns that leaves at most 50,000 slices. Shorter slices are merged with their neighbours, up to a time grid
- * that yields as many more.
+/* share.h: decides which of many slices of a track remain separate: those that are at least as long as a limit. The
+ * limit, in ns, is the lowest power of two that leaves at most 50,000 slices. Shorter slices are merged with their
+ * neighbours, up to a time grid that yields as many more.
  */
 #ifndef SONDE_TRACKS_SHARE_H
 #define SONDE_TRACKS_SHARE_H

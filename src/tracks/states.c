@@ -27,11 +27,11 @@ struct shared {
 struct states {
 	const struct sonde_tracks *tracks;
 	struct sonde_intervals_cursor *cursor;
-	const struct sonde_interval *held; /* to be output after the merged slice before it */
+	const struct sonde_interval *held; /* an interval that is output after the merged slice before it */
 	struct sonde_track_share share;
 	struct shared *open; /* by thread id */
 	uint32_t threads;    /* ids are lower than this */
-	uint32_t ended;      /* at the end: threads up to here have no merged slice left */
+	uint32_t ended;      /* at the end of the stream: the merged slices of threads up to this one were output */
 	struct sonde_wait_cover cover;
 	/* The calls during the current blocked interval: */
 	uint64_t waits_ns[SONDE_WAIT_KINDS];
@@ -107,7 +107,7 @@ static void add_wait(void *context, const struct sonde_wait_piece *piece)
 	}
 }
 
-/* The kind of call that covers most of it. */
+/* Adds the kind of call that covers most of a blocked interval. */
 static void put_wait(struct sonde_tracks *tracks, struct states *states, const struct sonde_interval *part)
 {
 	uint32_t most = 0;

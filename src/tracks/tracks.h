@@ -58,7 +58,7 @@ static inline int sonde_track_is(const struct sonde_track *a, const struct sonde
 	       a->sub == b->sub;
 }
 
-enum { SONDE_TRACK_ARGS_MAX = 16 }; /* of an event */
+enum { SONDE_TRACK_ARGS_MAX = 16 }; /* maximum number of arguments of an event */
 
 enum sonde_track_arg_type { SONDE_TRACK_TEXT, SONDE_TRACK_UINT, SONDE_TRACK_INT, SONDE_TRACK_REAL, SONDE_TRACK_SIZES };
 
@@ -69,11 +69,11 @@ struct sonde_track_arg {
 		const char *text;
 		uint64_t number; /* INT: its two's complement */
 		double real;
-		const uint32_t *sizes; /* of three dimensions; 0 = that one is not known */
+		const uint32_t *sizes; /* the sizes of three dimensions; 0 = unknown */
 	};
 };
 
-/* Ends where its event begins. */
+/* An arrow from a thread to this event, where it ends at the event's begin. */
 struct sonde_track_flow {
 	uint64_t from_ns;
 	uint32_t thread;            /* start: this thread's track of the same kind; 0 = no flow */
@@ -82,8 +82,8 @@ struct sonde_track_flow {
 
 /* Arrows from a slice to several others of the same kind, numbered from 1 within the kind. */
 struct sonde_track_links {
-	uint32_t first, count; /* those that begin at this slice, or at the one where `end` begins */
-	uint32_t end;          /* the one that ends at this slice; 0 = none */
+	uint32_t first, count; /* numbers of the arrows that begin here, or at the slice where arrow `end` begins */
+	uint32_t end;          /* number of the arrow that ends at this slice; 0 = none */
 };
 
 struct sonde_track_event {

@@ -31,7 +31,7 @@ struct sonde_tracks {
 	struct sonde_tracks_left left[SONDE_TRACK_KINDS];
 	enum sonde_track_kind kind;      /* the kind being read */
 	void *state;                     /* its producer's state; NULL = not opened yet */
-	struct sonde_cursor *cursor;     /* the same for kinds made of rows */
+	struct sonde_cursor *cursor;     /* for a kind made of rows: its cursor; NULL = not opened yet */
 	const struct sonde_batch *batch; /* current batch of rows; NULL = none */
 	size_t at;                       /* next row */
 	int is_fed;                      /* the caller reads batches */

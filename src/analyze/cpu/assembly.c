@@ -167,7 +167,7 @@ static int row_add(const struct fold *fold, const struct sonde_samples *samples,
 	return 0;
 }
 
-/* Selects the rows around the hottest if there are too many. */
+/* Adds the rows; if there are too many, only those around the hottest one. */
 static int rows_add(const struct fold *fold, const struct sonde_samples *samples, struct sonde_section *section)
 {
 	const struct places *shown = fold->all.count ? &fold->all : &fold->seen;
@@ -251,7 +251,7 @@ static int assembly_finish(void *state, struct sonde_report *report)
 		return rc;
 	fold.focus = sonde_function_pick(samples->session, functions, count, samples->options.focus);
 	free(functions);
-	if (!fold.focus && !samples->options.focus) /* measured time only, without a function */
+	if (!fold.focus && !samples->options.focus) /* all time is measured time, which belongs to no function */
 		return sonde_samples_none(samples, report, "assembly", "Instructions");
 	if (fold.focus)
 		rc = section_build(&fold, samples);

@@ -25,7 +25,7 @@
 
 #define WEIGH_LEFT "--metric live-at-exit"
 #define HEAP_OF "for others use --heap-of"
-#define NO_STACK UINT32_MAX                      /* where a function's id is */
+#define NO_STACK UINT32_MAX                      /* stands in place of a function's id */
 #define CALL_LEAST (NO_STACK - SONDE_WAIT_KINDS) /* + enum sonde_wait_kind */
 
 struct node {

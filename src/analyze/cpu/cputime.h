@@ -13,7 +13,7 @@
 
 struct sonde_cpu_time {
 	uint64_t ns;
-	uint64_t user_ns, system_ns; /* of the command and the children it waited for: parts of `ns` unless at_least */
+	uint64_t user_ns, system_ns; /* of the command and its waited-for children; their sum is `ns` unless at_least */
 	int known;
 	int at_least;
 	uint64_t stolen_ns; /* over all CPUs of the machine */

@@ -221,7 +221,7 @@ static int lines_finish(void *state, struct sonde_report *report)
 		return rc;
 	fold.focus = sonde_function_pick(samples->session, functions, count, samples->options.focus);
 	free(functions);
-	if (!fold.focus && !samples->options.focus) /* measured time only, without a function */
+	if (!fold.focus && !samples->options.focus) /* all time is measured time, which belongs to no function */
 		return sonde_samples_none(samples, report, "lines", "Source lines");
 	if (fold.focus)
 		rc = section_build(&fold, samples, report);

@@ -17,7 +17,7 @@
 #include "analyze/words.h"
 #include "util/error.h"
 
-#define SAMPLES_FEW 10 /* expected number of samples: seeing none of more than this is not chance */
+#define SAMPLES_FEW 10 /* if at least this many samples were expected, taking none is not chance */
 
 enum { AHEAD = 16 }; /* distance for prefetching nodes */
 
@@ -328,7 +328,7 @@ const char *sonde_samples_why_none(const struct sonde_session *session, const st
 {
 	if (!sonde_samples_source(session) &&
 	    (sonde_session_source_named(session, "cpu") || sonde_session_run(session)->closed))
-		return "CPU time was not sampled"; /* sources write their status when they stop */
+		return "CPU time was not sampled"; /* the source writes its status when it stops */
 	return sonde_pass_selects(options) ? "no CPU samples in this selection" : "no CPU samples in this recording";
 }
 

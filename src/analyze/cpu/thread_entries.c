@@ -32,7 +32,7 @@ static uint32_t function_of(const struct sonde_session *session, const struct so
 	return frame->locations[frame->location_count - 1].function;
 }
 
-/* By node id, relying on parents having smaller ids. */
+/* Returns by node id: the outermost function of the node's stack. Relies on parents having smaller ids. */
 static uint32_t *entries_of_nodes(const struct sonde_session *session)
 {
 	size_t count = sonde_session_node_count(session);

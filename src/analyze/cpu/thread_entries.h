@@ -7,9 +7,9 @@
 
 #include "session/session.h"
 
-/* By thread id, sonde_session_thread_count() + 1 rows, freed by the caller: the outermost function of most of the
- * thread's complete sampled stacks, skipping functions of the C and C++ libraries that start every thread; 0 = unknown.
- * Unreadable chunks are skipped. 0 or -ENOMEM. */
+/* Returns sonde_session_thread_count() + 1 rows, by thread id, which the caller frees. A row is the function that is
+ * outermost in most of the thread's complete sampled stacks, not counting functions of the C and C++ libraries that
+ * start every thread; 0 = unknown. Unreadable chunks are skipped. 0 or -ENOMEM. */
 int sonde_thread_entries(struct sonde_session *session, uint32_t **out_functions);
 
 #endif

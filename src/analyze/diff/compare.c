@@ -1,4 +1,5 @@
-/* compare.c: compares figures of several recordings per side, run against run (diff/runs.h), for all of its tables. */
+/* compare.c: compares figures of several recordings per side, run against run, for all tables of that comparison
+ * (diff/runs.h). */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* diff.c: compares two recordings as a whole, and gives the verdict (diff/diff.h).
  *
- * One run of each shows the difference but not how much of it is chance, because the variation between runs is in
- * neither. A verdict needs something that both did repeatedly.
+ * A single run of each shows the difference, but not how much of it is chance, because a single run does not show the
+ * variation between runs. A verdict needs something that both runs did repeatedly, such as iterations.
  */
 #include "analyze/diff/diff.h"
 
@@ -161,9 +161,9 @@ static int say_verdict(struct sonde_diff *diff)
 
 static const struct part {
 	const char *name, *title, *what;                 /* what is compared, in a sentence */
-	uint32_t kinds;                                  /* of data, any of which it needs */
+	uint32_t kinds;                                  /* kinds of data: the part needs any one of them */
 	int (*has)(const struct sonde_session *session); /* whether a recording has any of it */
-	int is_extra;                                    /* only if asked for */
+	int is_extra;                                    /* the part is only added if it was requested */
 	int (*run)(struct sonde_diff *diff);
 } parts[] = {
     {"diff", NULL, NULL, 0, NULL, 0, totals},

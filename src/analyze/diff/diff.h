@@ -33,8 +33,8 @@ struct sonde_diff {
 };
 
 /* Adds the sections `diff`, `diff-iterations`, `diff-zones` and `diff-functions`, or those that the options name, which
- * may include `diff-calltree`; and the facts `verdict`, `speedup` and so on, which are always based on all sections. 0,
- * or a negative errno with a message. */
+ * may include `diff-calltree`. Also adds the facts `verdict`, `speedup` and so on, which are always based on all
+ * sections. 0, or a negative errno with a message. */
 int sonde_diff_run(struct sonde_diff *diff);
 
 /* True if a comma-separated list of sections contains a name; NULL contains none. */

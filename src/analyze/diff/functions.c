@@ -2,9 +2,10 @@
  *
  * Shares are tested, because two runs rarely take the same total time: a test of two proportions with effective sample
  * sizes (Kish), with p-values corrected for all functions tested (Benjamini and Hochberg). The interval of a difference
- * combines those of both shares, the wider side of each: it is at least as wide as Newcombe's (Statist. Med. 17, 1998,
- * method 10). Functions are the same if their names and the names of their modules are: addresses are not compared, so
- * functions without a name are one row per module, unless both recordings have the same build-id.
+ * combines the intervals of both shares, using the wider side of each interval: the result is at least as wide as
+ * Newcombe's (Statist. Med. 17, 1998, method 10). Two functions are the same if their names and the names of their
+ * modules are equal. Addresses are not compared, so functions without a name are one row per module, unless both
+ * recordings have the same build-id.
  */
 #include <errno.h>
 #include <math.h>
@@ -23,7 +24,7 @@ enum { CHANGE, BASE_SHARE, SHARE, BASE_NS, NS, CHANGE_NS, P, FUNCTION, MODULE, T
 enum { BASELINE, CANDIDATE, SIDES };
 
 #define SURE_P 0.01
-#define COMMON_LEAST 0.1 /* of CPU time, in functions common to both: then they are versions of one program */
+#define COMMON_LEAST 0.1 /* least share of CPU time in common functions for versions of one program */
 
 static const struct sonde_column columns[COLUMNS] = {
     [CHANGE] = {"share_change", "change", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
@@ -161,7 +162,8 @@ static double p_of(const double share[SIDES], const double n[SIDES])
 	return error > 0 ? erfc(fabs(share[CANDIDATE] - share[BASELINE]) / error / sqrt(2)) : 1;
 }
 
-/* The change of self time, or including callees; its half interval and its uncorrected p-value. */
+/* Returns the change of a share, of self time or including callees. Sets half its interval, and its uncorrected
+ * p-value. */
 static double change_of(const struct table *table, const uint64_t ns[SIDES], double *half_out, double *p)
 {
 	double share[SIDES], half[SIDES];

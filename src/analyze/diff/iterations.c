@@ -182,8 +182,8 @@ static int compare_name(struct comparisons *all, const struct sonde_annotations 
 	return code;
 }
 
-/* True if noise can explain the whole difference: without it, the slower side may have taken less time by the share
- * noise[]. */
+/* True if noise can explain the whole difference: without noise, the slower side would have been faster by up to its
+ * share noise[]. */
 static int can_be_noise(const struct compared *row, const double noise[2])
 {
 	return (row->verdict == SONDE_VERDICT_IMPROVED && row->change.by * (1 - noise[0]) <= 1) ||

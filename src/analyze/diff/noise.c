@@ -1,8 +1,8 @@
 /* noise.c: how much longer a run took because other programs had the CPUs.
  *
  * Iterations are compared by wall time. The base is the time in which the run's threads ran or were runnable. Only a
- * part of their waiting for a CPU counts as noise: that part equals the share of the used CPU time that went to other
- * programs, because threads of one program wait for each other, too. Time stolen by a hypervisor is added. Without
+ * part of their waiting for a CPU counts as noise, because threads of one program wait for each other, too. The part
+ * equals the share of the used CPU time that went to other programs. Time stolen by a hypervisor is added. Without
  * readings of the machine, nothing is known, and the noise is 0.
  */
 #include "analyze/diff/noise.h"

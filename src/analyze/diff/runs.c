@@ -15,7 +15,7 @@
 #include "analyze/diff/table.h"
 #include "util/error.h"
 
-enum { REQUESTED = 3 }; /* the first of the totals are tested */
+enum { REQUESTED = 3 }; /* number of totals that are tested: the first ones */
 
 #define BUSY_LEAST 0.9
 #define BUSY_MOST 1.05
@@ -67,9 +67,10 @@ static int by_start(const void *left, const void *right)
 }
 
 /* Sides are interleaved if neither gradual drift nor a sudden change of the machine can be mistaken for their
- * difference: ordered by start, the side changes at least half as often as the smaller side has runs, and among all
- * pairs of a baseline and a candidate, either comes first in at least a quarter (half of them if well mixed, none for
- * two blocks, few if only one run of a block came late). */
+ * difference. With all runs ordered by start, two conditions must hold. (1) The side changes at least half as often as
+ * the smaller side has runs. (2) Of all pairs of a baseline run and a candidate run, the baseline comes first in a
+ * quarter to three quarters. That share is a half for well-mixed runs, 0 or 1 for two blocks, and close to 0 or 1 if
+ * only one run of a block came late. */
 static int is_mixed(const struct start *sorted, const size_t count[SONDE_DIFF_SIDES])
 {
 	size_t changes = 0, baselines = 0;
@@ -99,7 +100,7 @@ static int find_order(struct sonde_diff_runs *runs)
 	return 0;
 }
 
-/* Start times are relative to a boot: across boots, or if it is unknown, they have no order. */
+/* Start times are relative to a boot: they have no order if the boots differ, or if a boot is unknown. */
 static int is_one_boot(const struct sonde_diff_runs *runs)
 {
 	const char *boot = run_at(runs, 0)->boot;
@@ -140,7 +141,7 @@ static double total_of(const struct sonde_diff_recording *run, const void *conte
 	return run->total[*(const enum sonde_diff_total *)context];
 }
 
-/* CPU time if every run kept one core busy, because other programs affect it less. */
+/* Returns CPU time if every run kept one core busy, because other programs affect CPU time less; else wall time. */
 static enum sonde_diff_total main_total(const struct sonde_diff_runs *runs)
 {
 	for (size_t i = 0; i < runs->count[0] + runs->count[1]; i++) {

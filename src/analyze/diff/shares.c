@@ -12,7 +12,8 @@
 #include "util/error.h"
 
 #define SURE_P 0.01
-/* in some run's self or total: smaller functions are not tested, so that they do not weaken the correction of others */
+/* A function is tested if its self or total share reaches this in any run: testing smaller ones would only raise the
+ * corrected p-values of the others. */
 #define LEAST_SHARE 0.002
 #define COMMON_LEAST 0.1
 

@@ -52,7 +52,7 @@ struct sonde_versus {
 	struct sonde_change change[SONDE_VERSUS_COUNT];
 	enum sonde_verdict verdict[SONDE_VERSUS_COUNT];      /* p corrected for all metrics tested together */
 	enum sonde_versus_metric by;                         /* the metric that decides the overall verdict */
-	struct sonde_stationarity stationarity[SONDE_SIDES]; /* of that metric */
+	struct sonde_stationarity stationarity[SONDE_SIDES]; /* stationarity of the metric `by` */
 };
 
 /* CPU time is the best metric for a command that keeps one core busy, because other programs affect it less; wall time

@@ -21,7 +21,7 @@
 
 enum { DEFAULT_ROWS = 20 };
 #define UJ_A_J 1e6
-#define IDLE_MUCH 0.3 /* of the energy: reported from here on */
+#define IDLE_MUCH 0.3 /* share of the energy above which idle energy is noted */
 #define TITLE "Energy"
 
 enum { WHAT, HOW, ENERGY, LOW, HIGH, WATTS, GRAMS, COVERED, LONGEST, READINGS, COLUMNS };
@@ -225,7 +225,7 @@ static void meter_add(const struct energy *energy, const struct sonde_energy_met
 	row[READINGS] = sonde_cell_int(meter->readings);
 }
 
-/* Adds the devices' own counters: measured regardless of the CPU energy, and part of no sum with it. */
+/* Adds the devices' own counters: they are measured whether or not the CPU energy is, and are never added to it. */
 static void devices_add(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_energy_sums *sums = &energy->sums;

@@ -38,7 +38,7 @@ static void place(struct sonde_energy_points *points, uint32_t id)
 	const struct sonde_series *series = sonde_session_series(points->session, id);
 	if ((is_metric(series, SONDE_METRIC_ENERGY) || is_metric(series, SONDE_METRIC_DEVICE_ENERGY)) &&
 	    !series->process) {
-		points->same[id] = id; /* restarts after a gap: never merged */
+		points->same[id] = id; /* a meter gets another series after a gap: its series are never merged */
 		return;
 	}
 	int clock = clock_of(series);

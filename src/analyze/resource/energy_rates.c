@@ -28,8 +28,8 @@ static int rising(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-/* Uses the processes that have a figure. If a case assigns less to idle, it assigns more to processes, so the cases are
- * sorted. */
+/* Uses the processes that have a figure. A case with less idle energy has more energy for processes, so the rates are
+ * sorted into ascending order. */
 static void find_rates(struct sonde_energy_rates *rates)
 {
 	double cpu_ns = 0, uj[SONDE_ENERGY_CASES] = {0};

@@ -2,8 +2,8 @@
  * zones.
  *
  * Processes have estimated shares of the measured or modelled energy (resource/energy_sums.h). Their joules per second
- * of CPU time, over all processes, are multiplied by the sampled time of a part: a share of an estimate. It is unknown
- * how much more power some code draws than other code, because it moves data or uses wide vectors.
+ * of CPU time, over all processes, are multiplied by the sampled time of a part. The result is a share of an estimate.
+ * It is unknown how much more power some code draws than other code, because it moves data or uses wide vectors.
  */
 #ifndef SONDE_ANALYZE_RESOURCE_ENERGY_RATES_H
 #define SONDE_ANALYZE_RESOURCE_ENERGY_RATES_H

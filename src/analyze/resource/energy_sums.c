@@ -331,7 +331,7 @@ static void add_up(struct sums_state *state)
 	qsort(sums->shares, sums->share_count, sizeof *sums->shares, compare_shares);
 }
 
-/* Nothing is known before the first reading of a package and after the last. */
+/* Limits the time to that between the first and the last reading of a package: nothing is known outside of it. */
 static void clip(struct sums_state *state)
 {
 	struct sonde_energy_sums *sums = state->sums;

@@ -6,8 +6,8 @@
  * idle energy add up to the total. Figures that are not measured have three values: low, likely and high.
  *
  * Idle power is unknown but bounded: it is at most the lowest power of any window. Its lower bound follows from the
- * line through that window and the mean of all windows, if their utilisation differs, and from the maximum that a
- * package could draw for the observed activity. The likely value is the midpoint.
+ * line through two points, that window and the mean of all windows, if their utilisation differs. It also follows from
+ * the maximum that a package could draw for the observed activity. The likely value is the midpoint.
  */
 #ifndef SONDE_ANALYZE_RESOURCE_ENERGY_SUMS_H
 #define SONDE_ANALYZE_RESOURCE_ENERGY_SUMS_H
@@ -30,7 +30,7 @@ struct sonde_energy_meter {
 	uint64_t covered_ns, longest_ns, readings;
 };
 
-/* All zero if there was a meter. */
+/* The parameters of the model; all zero if a meter was read. */
 struct sonde_energy_fit {
 	const char *name; /* processor family; NULL = meters were read */
 	unsigned cpus;
@@ -58,7 +58,7 @@ struct sonde_energy_sums {
 	char why[256];
 	double uj[SONDE_ENERGY_CASES], idle_uj[SONDE_ENERGY_CASES], idle_w[SONDE_ENERGY_CASES];
 	double busy;                       /* mean utilisation, 0 … 1 */
-	struct sonde_energy_share *shares; /* of processes with CPU time, largest first */
+	struct sonde_energy_share *shares; /* shares of processes with CPU time, largest first */
 	size_t share_count;
 	double remainder_uj[SONDE_ENERGY_CASES],
 	    remainder_cpu_ns; /* other programs, and processes too short to measure */

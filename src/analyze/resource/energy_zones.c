@@ -3,9 +3,10 @@
  *
  * A zone's duration is measured, but not how long its thread was on a CPU: that follows from the thread's samples
  * between the zone's begin and end. Samples are kept (32 bytes each) and sorted by thread and time; zones are then read
- * once. Each zone counts the samples in it as its total, and claims as its own those that no deeper zone has claimed:
- * so the self times of zones add up to the samples inside any zone. CPU time that is known only per thread, without a
- * time (measured by clocks but not sampled), belongs to no zone; at most all of it may belong to a given zone.
+ * once. A zone's total is the time of all samples in it, and its self time is the time of the samples in it that no
+ * deeper zone has claimed. So the self times of all zones add up to the time of all samples inside any zone. CPU time
+ * that is known only per thread, without a time (measured by clocks but not sampled), is added to no zone, although any
+ * part of it, or all, may have been spent in one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static const struct sonde_column columns[COLUMNS] = {
 struct sample {
 	uint64_t time_ns, weight_ns;
 	uint32_t thread;
-	uint32_t site;  /* innermost zone that contains it so far; 0 = none, or unknown */
+	uint32_t site;  /* innermost zone that contains the sample, of those read so far; 0 = none, or unknown */
 	uint32_t depth; /* depth of that zone + 1; 0 = in no zone */
 };
 

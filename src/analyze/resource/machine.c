@@ -134,7 +134,8 @@ static void pressure_rows(struct machine *machine)
 	}
 }
 
-/* A control group's limit is not the machine's memory, if that was not read, or not all the time. */
+/* Adds the machine's memory and the control group's, which has the group's limit as its whole. If the recorder stored
+ * that limit as the machine's memory, only the control group's row is added. */
 static void memory_rows(struct machine *machine)
 {
 	struct sonde_machine_memory group = sonde_machine_group_memory_of(&machine->sums);

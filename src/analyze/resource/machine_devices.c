@@ -1,8 +1,8 @@
 /* machine_devices.c: rows for GPUs in the section `machine` (resource/machine_devices.h).
  *
  * Every row is a share with its denominator: power relative to the power limit, a clock relative to its maximum. What
- * the driver calls utilisation is the share of time in which any kernel ran, however small: next to it stand the
- * utilisation of multiprocessors, warps, tensor cores and memory, if the GPU counts them.
+ * the driver calls utilisation is the share of time in which any kernel ran, however small. If the GPU counts them, the
+ * rows below it show the utilisation of multiprocessors, warps, tensor cores and memory.
  */
 #include "analyze/resource/machine_devices.h"
 
@@ -165,7 +165,8 @@ static void counter_rows(const struct writer *writer)
 	}
 }
 
-/* How long the GPU was polled: the series of a throttle reason starts when it first occurs. */
+/* Returns for how long the GPU was polled. The series of a throttle reason does not show that: it starts when the
+ * reason first occurs. */
 static double read_ns(const struct writer *writer)
 {
 	const struct sonde_series_sum *sum = sum_of(writer->sums, SONDE_METRIC_DEVICE_CLOCK_SM, writer->device);

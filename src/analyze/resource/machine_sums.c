@@ -84,8 +84,9 @@ struct sonde_machine_memory sonde_machine_memory_of(const struct sonde_series_su
 	return memory;
 }
 
-/* The recorder stores a lower limit as the total, and subtracts reclaimable memory from the used part; except if the
- * limit appeared midway, when the command moved to its group. */
+/* True if the series of the machine's memory is that of the control group. If the group's limit is lower than the
+ * machine's memory, the recorder stores the limit as the total, and leaves reclaimable memory out of the used part. It
+ * does not if the limit appeared midway, when the command moved to its group. */
 static int is_all(const struct sonde_series_sum *limit, const struct sonde_series_sum *all)
 {
 	return limit && all && limit->last == all->last && all->min == all->max;

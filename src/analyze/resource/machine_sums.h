@@ -40,7 +40,7 @@ struct sonde_machine_memory {
 };
 
 struct sonde_machine_memory sonde_machine_memory_of(const struct sonde_series_sums *sums);
-/* For the tightest control group with a limit below the machine's memory. */
+/* The memory of the tightest control group with a limit below the machine's memory. */
 struct sonde_machine_memory sonde_machine_group_memory_of(const struct sonde_series_sums *sums);
 
 /* Number of CPUs of the machine; 0 = unknown. */

@@ -1,7 +1,7 @@
 /* resources.c: the section `resources`: what every process used, and all of them together.
  *
- * The figures of a process are those of its readings; for a run with a single process, they are the kernel's own
- * figures where it reports them, which are exact to the process's end. The first row is for all processes
+ * The figures of a process come from its readings. For a run with a single process, they are the kernel's own figures,
+ * where it reports them: those are exact up to the process's end. The first row is for all processes
  * (resource/stat_figures.h): the memory that they had together at one time, and sums of everything that accumulates.
  */
 #include <errno.h>
@@ -183,7 +183,8 @@ static void series_cells(const struct resources *resources, size_t row, struct s
 		out[MOST] = sonde_cell_int(rss->max > 0 ? (uint64_t)rss->max : 0);
 		out[MEAN] = sonde_cell_int(sonde_series_whole(sonde_series_mean(rss)));
 	}
-	/* VmHWM is polled less often than RSS, and the kernel keeps neither exactly. */
+	/* The polled peak (VmHWM) can be below the highest RSS: it is polled less often, and the kernel keeps neither
+	 * exactly. */
 	if (rss && out[PEAK].kind == SONDE_CELL_INT && rss->max > 0 && out[PEAK].integer < (uint64_t)rss->max)
 		out[PEAK] = sonde_cell_int((uint64_t)rss->max);
 }
@@ -196,8 +197,8 @@ static struct sonde_cell *row_make(struct sonde_report *report, struct sonde_sec
 	return row;
 }
 
-/* With a single process, the kernel's figures for the whole run are its own. The report outlives them: it keeps the
- * reason that they hold. */
+/* Fills the cells with the figures for all processes; with a single process, these are its own. The reason for an
+ * absent peak is copied to the report, which outlives the figures. */
 static void figure_cells(const struct resources *resources, struct sonde_report *report, struct sonde_cell *out)
 {
 	const struct sonde_stat_figures *all = &resources->all;
@@ -227,7 +228,8 @@ static void all_add(const struct resources *resources, struct sonde_report *repo
 	row[PID] = sonde_cell_absent("of all processes");
 }
 
-/* Only threads have this figure: the sum over some of them would be too low. */
+/* The cell for the time that a process's threads waited for a CPU. Only threads have this figure; it is absent if it is
+ * not known for all of them, because their sum would be too low. */
 static struct sonde_cell waited(const struct resources *resources, size_t row, struct sonde_report *report)
 {
 	const struct sonde_series_sums *sums = &resources->sums;

@@ -14,12 +14,12 @@
 
 #define LEAST_NS 20000000u /* default interval: two accounting ticks of most kernels */
 
-/* Running state of the sums over all processes. */
-/* CPU time of the system so far. */
+/* The system's CPU time so far. */
 struct cpu_time {
 	double busy, all;
 };
 
+/* Running state of the sums over all processes. */
 struct sonde_tree_state {
 	int64_t (*held)[SONDE_TREE_GAUGES]; /* by row */
 	uint8_t *alive;                     /* by row: is part of `processes` */
@@ -27,10 +27,10 @@ struct sonde_tree_state {
 	size_t end_count, end_at;
 	uint32_t round;
 	uint64_t round_ns;
-	double cpu_ns, mark_cpu_ns; /* of all processes so far */
+	double cpu_ns, mark_cpu_ns; /* CPU time of all processes so far, and at mark_ns */
 	uint64_t mark_ns;           /* start of the next rate; 0 = not yet */
 	uint64_t busy_mark_ns;
-	struct cpu_time busy_mark, busy_earlier; /* at that time, and at the start of the last share */
+	struct cpu_time busy_mark, busy_earlier; /* at busy_mark_ns, and at the start of the last share */
 };
 
 static const enum sonde_metric tree_metrics[SONDE_TREE_PROCESSES] = {
@@ -295,7 +295,7 @@ static double last_of(const struct sonde_series_sums *sums, int metric)
 	return id ? (double)sums->sum[id].last : 0;
 }
 
-/* From all readings so far: busy, and total. */
+/* The system's CPU time so far, busy and in total, from its readings. */
 static struct cpu_time cpu_time_of(const struct sonde_series_sums *sums)
 {
 	double busy = last_of(sums, SONDE_METRIC_CPU_USER) + last_of(sums, SONDE_METRIC_CPU_SYSTEM);
@@ -389,7 +389,7 @@ static void point_add(struct sonde_series_sums *sums, uint32_t id, uint64_t time
 	if ((metric < 0 && !sums->is_waiting[id]) || (sum->count && time_ns < sum->last_ns) ||
 	    !is_within(sums, sum, time_ns, value))
 		return;
-	if (is_apart(metric)) { /* as are threads */
+	if (is_apart(metric)) { /* series of threads are apart, too */
 		sum_add(sum, time_ns, value, sums->least_ns);
 		return;
 	}

@@ -1,5 +1,5 @@
-/* series.h: summaries of numbers over time (SERIES chunks), computed as they are read: for each series its ends,
- * extremes, mean and rates; for all processes together their totals at any time.
+/* series.h: summaries of numbers over time (SERIES chunks), computed as they are read. For each series there are its
+ * ends, extremes, mean and rates; for all processes together, their totals at any time.
  *
  * Polling goes in rounds: all processes, then the system. A round ends when a series recurs. Totals over processes are
  * evaluated between rounds, so that memory moving from one process to another is not counted twice. Means are weighted
@@ -22,12 +22,12 @@ struct sonde_series_sum {
 	uint64_t count; /* points within the selected part */
 	uint64_t first_ns, last_ns;
 	int64_t first, last, min, max;
-	uint64_t before_ns, after_ns; /* the last point before that part, and the first one after it */
+	uint64_t before_ns, after_ns; /* the last point before the selected part, and the first one after it */
 	int64_t before, after;
 	int has_before, has_after;
 	double area;               /* ∫ value dt from first_ns to last_ns, in unit × ns */
 	double rate_min, rate_max; /* rates of a total: change ÷ time, over at least `least_ns` */
-	uint64_t rates;            /* number of these rates */
+	uint64_t rates;            /* number of rates so far */
 	uint64_t mark_ns;          /* start of the next rate */
 	int64_t mark;
 	uint64_t earlier_ns; /* start of the last rate */
@@ -77,11 +77,11 @@ struct sonde_series_sums {
 	uint32_t *index;
 
 	struct sonde_tree_sum tree[SONDE_TREE_GAUGES];
-	struct sonde_series_range cpu;  /* of all processes: CPU time ÷ time */
-	struct sonde_series_range busy; /* of the system: fraction of its CPU time */
+	struct sonde_series_range cpu;  /* CPU time of all processes ÷ time */
+	struct sonde_series_range busy; /* busy fraction of the system's CPU time */
 	struct sonde_moments between;   /* ns between readings of one process, or of the system if there is none */
 	uint64_t longest_ns;
-	uint64_t readings; /* of processes, else of the system */
+	uint64_t readings; /* number of readings of processes; if there are none, of the system */
 
 	struct sonde_tree_state *state;
 };
@@ -115,7 +115,7 @@ static inline uint64_t sonde_series_whole(double value)
 double sonde_series_mean(const struct sonde_series_sum *sum);
 /* Increase of a total during the selected part; for a process, from its start. Never negative. */
 double sonde_series_change(const struct sonde_series_sums *sums, const struct sonde_series_sum *sum, size_t row);
-/* The same for all processes; `known` (may be NULL): how many processes have it. */
+/* The increase of a total, summed over all processes; `known` (may be NULL): how many processes have the metric. */
 double sonde_series_tree_change(const struct sonde_series_sums *sums, enum sonde_metric metric, size_t *known);
 /* Mean of a total over all processes, from the first start to the last exit; −1 = never read. */
 double sonde_series_tree_mean(const struct sonde_series_sums *sums, enum sonde_metric metric);

@@ -51,7 +51,7 @@ struct filling {
 	const struct sonde_run *run;
 	const struct sonde_process *root; /* the process whose wait(2) figures apply; NULL = none */
 	struct sonde_stat_figures *out;
-	const char *why_unread;  /* of figures of processes */
+	const char *why_unread;  /* why polling gave no figures of processes */
 	const char *why_machine; /* nothing about the system is known; else NULL */
 	const char *why_missed;  /* polling alone missed much of the run; else NULL */
 	uint64_t wall_ns;
@@ -85,8 +85,8 @@ static const char *why_unread(const struct sonde_series_sums *sums)
 	return sums->readings && !is_short ? "not reported by the kernel" : unread;
 }
 
-/* True if the readings cover nearly all CPU time, apart from what is used once a process can no longer be read, which
- * is most of it for a process that did nothing. */
+/* True if the readings cover nearly all CPU time. While a process ends, it uses CPU time but can no longer be read.
+ * That time is allowed for, because it is most of the CPU time of a process that did nothing. */
 static int have_seen(const struct filling *filling, double read_ns, double cpu_ns)
 {
 	const struct sonde_series_sums *sums = filling->sums;
@@ -142,7 +142,8 @@ static void fill_gauge(struct filling *filling, enum sonde_stat figure, enum son
 	    sum->rounds ? filling->why_missed : filling->why_unread);
 }
 
-/* The kernel's peak RSS includes the process before its exec; a lower peak of the command is hidden. */
+/* The RSS of the process before its exec; 0 = unknown. The kernel's peak RSS includes it, so a lower peak of the
+ * command is not visible. */
 static uint64_t held_b(const struct filling *filling)
 {
 	const char *text = filling->root ? sonde_session_info(filling->sums->session, "run.held_rss_b") : NULL;
@@ -173,7 +174,7 @@ static double highest_mark(struct filling *filling)
 	return !before_b || filling->sums->tree[SONDE_TREE_RSS].rounds >= PEAK_NEEDS ? highest_reading(filling) : 0;
 }
 
-/* PSS is polled rarely: a single reading is from the start. */
+/* Fills in PSS. It is polled rarely: if there is a single reading, that is from the start and does not count. */
 static void fill_pss(struct filling *filling)
 {
 	const struct sonde_series_sums *sums = filling->sums;
@@ -257,7 +258,7 @@ static void fill_flop(struct filling *filling)
 
 /* --- threads ----------------------------------------------------------------------------------------------------- */
 
-/* Only threads have this figure. */
+/* Fills in the time for which threads waited for a CPU: it is read from threads, not from processes. */
 static void fill_runnable(struct filling *filling)
 {
 	size_t threads;

@@ -32,7 +32,7 @@ struct sonde_stat_figures {
 	int is_limited;        /* memory is that of a control group */
 	int is_peak_sum;       /* the peak is a total over several processes */
 	uint64_t peak_below_b; /* RSS before exec, if the kernel's peak is no higher; else 0 */
-	char why_no_peak[96];  /* why the peak is absent, if it is below that RSS; its cell points here: copy it to
+	char why_no_peak[96];  /* why the peak is absent, if the cause is peak_below_b; the cell points here: copy it to
 				  outlive this struct */
 };
 

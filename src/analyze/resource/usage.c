@@ -3,9 +3,9 @@
  * Based on polling each process. The increase of a total between two readings is spread evenly over the time between
  * them; memory is interpolated linearly between readings, and constant from the last one to the exit of the process
  * (resource/series.h). So intervals shorter than the polling interval show no detail of their own, and a process that
- * came and went between two readings is missing: a note compares the CPU time in the intervals with that of the whole
- * run. RSS before a process's first reading is unknown: an interval that consists mostly of such time has no figure; in
- * other intervals, the figure is a lower bound.
+ * started and exited between two readings is missing. A note therefore compares the CPU time in the intervals with that
+ * of the whole run. RSS before a process's first reading is unknown: an interval that consists mostly of such time has
+ * no figure; in other intervals, the figure is a lower bound.
  */
 #include <errno.h>
 #include <math.h>
@@ -23,8 +23,8 @@
 enum { DEFAULT_ROWS = 40, ROWS_MAX = 100000 };
 /* KNOWN and UNREAD are not columns: process time in ns after and before the first reading of memory. */
 enum { FROM, TO, USER, SYSTEM, RSS, READ, WRITTEN, COLUMNS, FIRST = USER, KNOWN = COLUMNS, UNREAD, SUMS };
-#define LEFT_OUT_MUCH 0.05 /* of the CPU time: reported as a warning */
-#define UNREAD_LITTLE 1e-3 /* of the process time in an interval: the duration of a first reading */
+#define LEFT_OUT_MUCH 0.05 /* share of the CPU time outside the intervals: more is a warning */
+#define UNREAD_LITTLE 1e-3 /* share of an interval's process time: a first reading takes this long */
 
 static const struct sonde_column columns[COLUMNS] = {
     [FROM] = {"from_ns", "from", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
@@ -61,7 +61,8 @@ struct usage {
 	size_t series_count;
 };
 
-/* Processes are read as a whole: with selected threads, those that have one of them. */
+/* By process id: 1 = the process counts. Processes are read as a whole, so if threads were selected, the processes of
+ * these threads count. */
 static uint8_t *wanted_of(const struct usage *usage)
 {
 	const uint8_t *chosen = usage->options.selection.thread;
@@ -164,7 +165,7 @@ static void spread(struct usage *usage, size_t column, const struct last *first,
 	}
 }
 
-/* Adds the increase of a total up to its first reading. */
+/* Adds `rose`, the increase of a total up to its first reading, to the interval that contains `time_ns`. */
 static void put(struct usage *usage, size_t column, uint64_t time_ns, double rose)
 {
 	const struct sonde_window *window = &usage->window;
@@ -213,7 +214,8 @@ static int usage_feed(void *state, const struct sonde_batch *batch)
 	return 0;
 }
 
-/* Memory is held until a process exits. */
+/* Extends each process's memory from its last reading to its exit, and sums the time after and before its first reading
+ * (KNOWN, UNREAD). */
 static void hold(struct usage *usage)
 {
 	uint64_t run_end_ns = sonde_session_run(usage->session)->end_ns;

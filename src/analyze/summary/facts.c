@@ -82,7 +82,7 @@ const struct sonde_source_row *sonde_summary_source(const struct sonde_session *
 	return NULL;
 }
 
-/* Of the formats that can be imported, only perf.data counts what was lost. */
+/* True if the format of an imported file does not state losses: of all formats, only perf.data counts what was lost. */
 static int is_silent(const char *from)
 {
 	return from && strcmp(from, "perf.data") != 0;

@@ -32,9 +32,9 @@ int sonde_summary_is_cost_known(const struct sonde_summary_facts *facts);
 
 /* The title, a line that suffices if all is well, and a note for each problem (summary/notes.c). */
 void sonde_summary_notes(const struct sonde_summary_facts *facts, struct sonde_report *report);
-/* For a merged recording: its parts, and what was left out (summary/merged_notes.c). */
+/* Adds the notes on a merged recording: its parts, and what was left out (summary/merged_notes.c). */
 void sonde_merged_notes(const struct sonde_summary_facts *facts, struct sonde_report *report);
-/* For an imported recording: its origin, and what was left out (summary/import_notes.c). */
+/* Adds the notes on an imported recording: its origin, and what was left out (summary/import_notes.c). */
 void sonde_import_notes(const struct sonde_summary_facts *facts, struct sonde_report *report);
 
 #endif

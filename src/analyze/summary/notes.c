@@ -10,7 +10,7 @@
 #include "format/ring.h"
 #include "util/buf.h"
 
-#define TIMERS "CPU timers" /* prefix of the cpu source's method: samples weigh the time since the previous one */
+#define TIMERS "CPU timers" /* prefix of the cpu source's method: a sample's weight is the time since the last one */
 
 enum { LINE_MAX_B = 1 << 16 };
 enum { NOTABLE_PART = 50 }; /* fraction 1/N of all time below which extra samples are not mentioned */
@@ -194,7 +194,7 @@ static const char *lost_what(const struct sonde_lost *lost)
 	return "events lost (a zone is two)";
 }
 
-/* Losses on devices concern processes that continue without being recorded, so the time of the loss matters. */
+/* Appends from when on GPU events were lost: after such a loss, the process goes on without being recorded. */
 static void lost_since(const struct sonde_session *session, const char *source, uint64_t from_ns, char *out,
 		       size_t out_b)
 {

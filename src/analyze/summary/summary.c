@@ -94,7 +94,8 @@ static void heap_fill(const struct sonde_summary_facts *facts, struct sonde_repo
 		row_add(report, section, &rows[i]);
 }
 
-/* The larger of the two, because library calls may be part of what the program reports. */
+/* Adds the work of library calls, or that reported by the program, whichever is larger: the program's may include that
+ * of its library calls. */
 static int flop_fill(const struct sonde_summary_facts *facts, struct sonde_report *report,
 		     struct sonde_section *section)
 {
@@ -155,7 +156,7 @@ static struct sonde_cell lost_cell(const struct sonde_summary_facts *facts)
 	return facts->lost || !unknown ? sonde_cell_int(facts->lost) : sonde_cell_absent(unknown);
 }
 
-/* 0 is known only if all zones would have been recorded. */
+/* The number of zones. It is 0 only if zones were recorded and nothing is unreadable; otherwise the cell is absent. */
 static struct sonde_cell zones_cell(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	const char *missing = facts->zones ? NULL : sonde_pass_missing(facts->session, SONDE_NEEDS(API), report);
@@ -178,7 +179,8 @@ static int section_fill(const struct sonde_summary_facts *facts, struct sonde_re
 	const char *no_cpu = why_no_cpu_time(facts), *no_split = why_no_split(facts);
 	const char *no_cost = facts->cost_known ? NULL : "not measured";
 	const char *missing = count ? NULL : sonde_pass_missing(facts->session, SONDE_NEEDS(CPU), report);
-	if (!count && !missing && !sonde_samples_source(facts->session)) /* it ran, but could sample no program */
+	if (!count && !missing &&
+	    !sonde_samples_source(facts->session)) /* the source ran, but could sample no program */
 		missing = sonde_samples_why_none(facts->session, &samples->options);
 	const char *none = sonde_weight_is_any(samples->all) ? NULL
 			   : missing                         ? missing
@@ -257,7 +259,7 @@ const struct sonde_pass sonde_pass_summary = {
     .end = sonde_samples_end,
 };
 
-/* Only the notes, without the section, for reports without a summary. Not in the registry. */
+/* Adds only the notes, without the section, to reports without a summary. It is not in the registry (passes.def). */
 const struct sonde_pass sonde_pass_heading = {
     .name = "heading",
     .title = "what was recorded, lost and not measured, as notes",

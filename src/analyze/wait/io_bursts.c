@@ -15,7 +15,8 @@
 #define BRIDGE_NS 10000u
 #define MOST_ROWS 1000000u
 
-/* True for files in a file system: devices return what they have, or what someone types. */
+/* True for files in a file system. Reading from a device is not loading data: it returns what the device has at the
+ * time, or what someone types. */
 static int is_data(const struct sonde_object *object)
 {
 	static const char *const others[] = {"/dev/", "/proc/", "/sys/"};
@@ -126,7 +127,7 @@ static int burst_add(struct sonde_io_bursts *bursts, const struct sonde_io_burst
 	return 0;
 }
 
-/* 0 = the call does not load data, or is outside the selected part. */
+/* Converts a call to a burst: returns 1, or 0 if the call does not load data or is outside the selected part. */
 static int burst_of(struct sonde_io_burst *out, const struct sonde_io_bursts *bursts, const struct sonde_batch *batch,
 		    size_t i)
 {

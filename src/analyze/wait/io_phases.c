@@ -1,11 +1,11 @@
 /* io_phases.c: phases in which a process mainly reads files: how data is loaded.
  *
  * Reads alternate with gaps in which the data is processed. Gaps of a few µs within a thread are bridged on arrival, so
- * that memory grows with the number of phases rather than calls. Then, for each process, the parts that spend at least
- * a quarter of their time reading are found as maximal scoring subsequences (Ruzzo and Tompa 1999): a ns of reading
- * scores 3, any other ns −1, and a gap of over a millisecond ends a part. Parts separated by less than a fifth of the
- * shorter one are joined to one phase. No other length is assumed, so that phases of a millisecond in each iteration of
- * a loop are found as well as a minute at start-up.
+ * that memory grows with the number of phases rather than calls. Then, for each process, the parts are found that spend
+ * at least a quarter of their time reading. They are maximal scoring subsequences (Ruzzo and Tompa 1999), where a ns of
+ * reading scores 3 and any other ns −1. A gap of over a millisecond ends a part. Parts separated by less than a fifth
+ * of the shorter one are joined to one phase. No other length is assumed, so that phases of a millisecond in each
+ * iteration of a loop are found as well as a minute at start-up.
  *
  * Next to reads, opening and closing files counts as reading, too. Pipes, sockets and devices do not count: waiting for
  * them loads no data.

@@ -47,8 +47,8 @@ struct sonde_io_phase {
 	int alone_known;
 };
 
-/* By process, then time; the caller frees them. −1 if out of memory. Reads the recording again: context switches of
- * processes with several threads, and zones. */
+/* Finds the phases, sorted by process, then time; the caller frees them. Returns their number, −1 if out of memory.
+ * Reads the recording again: context switches of processes with several threads, and zones. */
 ptrdiff_t sonde_io_phases_make(struct sonde_io_phase **out, struct sonde_io_bursts *bursts);
 
 #endif

@@ -11,7 +11,7 @@
 #include "util/array.h"
 #include "util/search.h"
 
-#define SPANS_MAX (1u << 22) /* of other threads; with more the result is unknown */
+#define SPANS_MAX (1u << 22) /* most spans of other threads; with more, the result is unknown */
 
 /* The thread's first burst that ends after this time. */
 static const struct sonde_io_burst *burst_after(const struct sonde_io_bursts *bursts, uint32_t thread, uint64_t time_ns)

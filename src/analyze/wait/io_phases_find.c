@@ -1,8 +1,8 @@
 /* io_phases_find.c: finds phases in bursts of reads, and the zones that match them (wait/io_phases.h).
  *
  * Overlapping bursts of a process form a segment. Segments are scored by their proportion of reading; the
- * highest-scoring stretches are parts, measured in time in which the process could run; and parts with little in
- * between form a phase. What else ran in a phase: wait/io_phases_alone.c.
+ * highest-scoring stretches are parts. Lengths are measured in time in which the process could run. Parts with only
+ * short gaps between them form a phase. What else ran in a phase: wait/io_phases_alone.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -138,7 +138,7 @@ static uint64_t usable_ns(const struct sonde_io_finding *finding, uint32_t proce
 
 /* --- parts ------------------------------------------------------------------------------------------------------- */
 
-/* The nearest part, from index `base` on, with a smaller sum before it, + 1; 0 = none. */
+/* Returns 1 + the index of the latest part, not below `base`, whose `before` is smaller than this one; 0 = none. */
 static size_t find_below(const struct sonde_io_finding *finding, size_t base, int64_t before)
 {
 	size_t at = finding->part_count;

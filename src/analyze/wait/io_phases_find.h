@@ -15,11 +15,12 @@ struct sonde_io_segment {
 	uint32_t process, stack, object;
 };
 
-/* Segments first … last; sums of scores before its start and up to its end. */
+/* The run of segments `first` to `last`. `before`: sum of the scores of all segments before it; `after`: that sum
+ * including the run. */
 struct sonde_io_part {
 	size_t first, last;
 	int64_t before, after;
-	size_t below; /* the nearest part below it with a smaller `before`, + 1 */
+	size_t below; /* 1 + index of the latest earlier part with a smaller `before`; 0 = none */
 };
 
 /* A reading thread waited for a CPU; `sum_ns`: total of its process up to the end of this stall. */

@@ -52,7 +52,7 @@ static void see(struct sonde_io_seen *seen, const struct sonde_batch *batch, siz
 		process->seen.written_b += batch->waits.amount[i];
 }
 
-/* Totals only rise. */
+/* Adds a reading of the kernel's byte counts: they never decrease, so the largest reading counts. */
 static void count(struct sonde_io_seen *seen, const struct sonde_batch *batch, size_t i)
 {
 	const struct sonde_series *series = sonde_session_series(seen->session, batch->series.series[i]);
@@ -113,7 +113,8 @@ int sonde_io_seen_all(const struct sonde_io_seen *seen, struct sonde_io_seen_pro
 	return out->is_counted && seen->whole;
 }
 
-/* Only hooks see pipes whose bytes are moved without being copied, so they may have counted more. */
+/* Limits what the hooks saw to what the kernel counted: hooks may have counted more, because only they see bytes that
+ * pipes move without copying. */
 static uint64_t lesser(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -131,7 +132,8 @@ double sonde_io_seen_share(const struct sonde_io_seen_process *process)
 	return all_b ? 1 - (double)missing_of(process) / (double)all_b : -1;
 }
 
-/* A process's parent has a smaller id; without a known parent it counts as a child of the command. */
+/* True if `process` is `from` or one of its descendants. Parents have smaller ids; a process without a known parent
+ * counts as a child of the command. */
 static int descends(const struct sonde_session *session, uint32_t process, uint32_t from)
 {
 	uint32_t root = sonde_session_part_of(session, process)->root_process;
@@ -158,7 +160,8 @@ uint64_t sonde_io_seen_missing(const struct sonde_io_seen *seen, uint32_t proces
 	return lesser(own_b, missing_of(&tree) - lesser(missing_of(&tree), others_b));
 }
 
-/* Which descendants exec is unknown: a child that does not exec is allowed for all the same. */
+/* The bytes that loading programs may have read, in a process and its descendants. Which of them called exec() is
+ * unknown, so each counts as a program. */
 static uint64_t loading_b(const struct sonde_io_seen *seen, uint32_t process)
 {
 	uint64_t programs = 0;

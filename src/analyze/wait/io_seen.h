@@ -48,8 +48,8 @@ void sonde_io_seen_merge(struct sonde_io_seen *seen, const struct sonde_io_seen 
 int sonde_io_seen_all(const struct sonde_io_seen *seen, struct sonde_io_seen_process *out);
 /* Fraction of the counted bytes that was seen; −1 = none were counted. */
 double sonde_io_seen_share(const struct sonde_io_seen_process *process);
-/* Bytes of a process that were counted but not seen. The limit is what the process and its descendants are missing
- * together, minus what the descendants are missing themselves. */
+/* Bytes of a process that were counted but not seen. The result is at most what the process and its descendants
+ * together are missing, minus the sum of what each descendant is missing. */
 uint64_t sonde_io_seen_missing(const struct sonde_io_seen *seen, uint32_t process);
 /* True if enough is missing to be reported: a twentieth, and more than loading the programs of the process and its
  * descendants may have read. */

@@ -54,7 +54,7 @@ static void row_add(const struct sonde_wait_sums *sums, uint32_t kind, struct so
 	row[SIZE] = sum.calls ? sonde_cell_int(sum.amount / sum.calls) : sonde_cell_absent("none started");
 }
 
-/* Calls that began before the selected time contribute time, but no duration. */
+/* True if there is any call of the kind. A call that began before the selected time adds time, but no duration. */
 static int has_any(const struct sonde_wait_sums *sums, uint32_t kind)
 {
 	return sums->kinds[kind].count || sum_of(sums, kind).total_ns;

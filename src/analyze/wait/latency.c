@@ -228,7 +228,8 @@ static void notes_add(const struct latency *latency, struct sonde_report *report
 			  "'if 2× as fast': 1 ÷ (1 − share of the run ÷ 2), estimated: other waiting stays the same");
 }
 
-/* Without context switches the parallelism is unknown. */
+/* Adds an empty section with the reason, if the section was requested: without context switches, the parallelism is
+ * unknown. */
 static void latency_absent(const struct latency *latency, struct sonde_report *report)
 {
 	if (!latency->options.requested && latency->options.sort != SONDE_SORT_LATENCY)

@@ -42,7 +42,7 @@ struct lock {
 	uint32_t object, kind;
 	struct sonde_wait_sum waits, holds;
 	uint32_t waiters, holders;
-	uint32_t wait_stack, hold_stack; /* of the cell with the longest time */
+	uint32_t wait_stack, hold_stack; /* stacks of the cells with the longest time */
 	uint64_t wait_ns, hold_ns;
 };
 
@@ -61,7 +61,7 @@ static void add_cell(struct lock *lock, const struct sonde_wait_cell *cell)
 		lock->kind = cell->kind;
 }
 
-/* By object id; uncontended ones stay empty. */
+/* Returns the locks by object id; rows of uncontended locks stay empty. */
 static struct lock *locks_of(const struct sonde_wait_sums *sums)
 {
 	size_t objects = sonde_session_object_count(sums->session);
@@ -90,8 +90,9 @@ static int compare(const void *left, const void *right)
 	return (a->object > b->object) - (a->object < b->object);
 }
 
-/* True if holding covers at least half of the waiting, if all waiters waited at the same time: the delay between
- * release and acquisition on a busy machine accounts for the other half. */
+/* True if the recorded holding explains the waiting. Waiters may all wait at the same time, so holding is compared with
+ * the waiting time per waiter. It must cover at least half of that: on a busy machine, the other half may be the delay
+ * between release and acquisition. */
 static int is_explained(const struct lock *lock)
 {
 	return lock->holds.total_ns * 2 >= lock->waits.total_ns / (lock->waiters ? lock->waiters : 1);
@@ -130,7 +131,7 @@ static void row_add(const struct sonde_wait_sums *sums, const struct lock *lock,
 	row[HELD] = sonde_cell_int(lock->holds.total_ns);
 	row[HELD_MEAN] = sonde_wait_sum_mean(&lock->holds);
 	row[HOLDERS] = sonde_cell_int(lock->holders);
-	if (sums->options.selection.thread) /* no thread waits for itself */
+	if (sums->options.selection.thread) /* the holder is another thread, which may not be selected */
 		row[HOLDER] = sonde_cell_absent(unseen_why(sums));
 	else if (is_explained(lock))
 		row[HOLDER] = sonde_cell_text(holder);
@@ -163,7 +164,7 @@ static void notes_add(const struct sonde_wait_sums *sums, const struct lock *loc
 			  sonde_plural(unexplained), unseen_why(sums));
 }
 
-/* 1, or 0 if there are no rows and no section. */
+/* Returns 1, or 0 without adding a section if there are no rows. */
 static int table_fill(const struct sonde_wait_sums *sums, struct lock *locks, struct sonde_report *report)
 {
 	size_t limit = sums->options.limit ? sums->options.limit : DEFAULT_ROWS, count = 0;

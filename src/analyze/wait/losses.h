@@ -4,7 +4,7 @@
 
 #include "analyze/wait/sums.h"
 
-/* No note if none were lost. */
+/* Adds the note; adds none if no calls were lost. */
 void sonde_wait_losses_note(const struct sonde_wait_sums *sums, struct sonde_report *report,
 			    struct sonde_section *section);
 

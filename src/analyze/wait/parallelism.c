@@ -4,8 +4,9 @@
  * ends being runnable; preemption does not. The state before a thread's first switch follows from that switch: if it is
  * a switch-out, the thread ran since it started. All transitions, sorted by time, form two step functions.
  *
- * The number of running threads is limited to the CPUs that the run had on average: a lost switch would leave a thread
- * running forever, and threads under a quota run side by side briefly and then wait for the rest of the period.
+ * The number of running threads is limited to the number of CPUs that the run had on average, for two reasons. A lost
+ * switch would leave a thread running forever. And threads under a quota briefly run side by side, then wait for the
+ * rest of the period.
  */
 #include "analyze/wait/parallelism.h"
 

@@ -24,8 +24,9 @@ int sonde_parallelism_known(const struct sonde_parallelism *parallelism);
 /* After feeding: computes the steps, and the time at each level within [from_ns, to_ns) (0 = the whole run). */
 int sonde_parallelism_settle(struct sonde_parallelism *parallelism, uint64_t from_ns, uint64_t to_ns);
 
-/* After settle. Levels count runnable threads, including preempted ones; a sampled thread is one of the running ones.
- * The result is at most sonde_parallelism_cpus(), and at least 1 if the CPUs are unknown. */
+/* For all functions below, call settle first. Returns the number of threads running at a time, including a thread that
+ * was sampled then: at most sonde_parallelism_cpus(), and at least 1 if the CPUs are unknown. Levels, below, count
+ * runnable threads, which include preempted ones. */
 double sonde_parallelism_running(const struct sonde_parallelism *parallelism, uint64_t time_ns);
 double sonde_parallelism_cpus(const struct sonde_parallelism *parallelism);     /* CPUs of the run; 0 = unknown */
 uint32_t sonde_parallelism_levels(const struct sonde_parallelism *parallelism); /* highest + 1 */

@@ -2,9 +2,9 @@
  *
  * A thread that blocked is off CPU until it is switched in, and waits for a CPU during the last part of that time. If
  * no recorded wake-up shows when that part begins, the scheduler's counter helps: the difference of two readings is the
- * time that the thread waited for a CPU between them. The part of it that is neither preemption nor follows a known
- * wake-up must follow an unknown one. A reading includes a wait only once it is over, so only completed waits are
- * compared with it.
+ * time that the thread waited for a CPU between them. The part of that time that follows neither a preemption nor a
+ * known wake-up must follow an unknown wake-up. A reading includes a wait only once it is over, so only completed waits
+ * are compared with it.
  *
  * Switches are read again here instead of being fed: they must be in order, and only a table of threads is then kept,
  * however long the recording is.
@@ -33,9 +33,9 @@ struct walk {
 	uint64_t start_ns, end_ns;
 	/* waiting for a CPU as far as seen, and time on a CPU, since the start of the recording */
 	uint64_t waits_ns, on_ns;
-	uint64_t waits_at[2], on_at[2]; /* the same at the first and last reading */
+	uint64_t waits_at[2], on_at[2]; /* waits_ns and on_ns at the first and last reading */
 	uint64_t unsure_ns;             /* blocked, or waiting after being woken */
-	uint64_t unsure_read_ns;        /* the part between these readings */
+	uint64_t unsure_read_ns;        /* the part of unsure_ns between the first and the last reading */
 	uint32_t cpu;                   /* CPU of the last switch, + 1; 0 = unknown */
 	uint8_t state;                  /* enum sonde_interval_state of the last interval */
 	uint8_t passed;                 /* number of readings passed */
@@ -80,7 +80,8 @@ static int find_series(struct states *states)
 	return 0;
 }
 
-/* All values of a reading have the same time, and CPU time comes first. Each thread's readings are in order. */
+/* Takes one value of a reading. All values of a reading have the same time, and CPU time comes first. Each thread's
+ * readings are in order. */
 static void take_point(struct states *states, uint64_t time_ns, uint32_t series, int64_t value)
 {
 	enum number number = (enum number)(states->number_of[series] - 1);
@@ -240,8 +241,9 @@ static void refine(struct sonde_states_row *row, const struct walk *walk, const 
 	row->clocked_ns = walk->on_at[1] - walk->on_at[0];
 }
 
-/* Without switches: uses what the scheduler counted between the readings, and up to the thread's exit if its clock was
- * read then. The counters cover the thread's whole life, even if the first reading came later. */
+/* Fills in the row of a thread without switches, from what the scheduler counted between the readings, and up to the
+ * thread's exit if its clock was read then. The counters cover the thread's whole life, even if the first reading came
+ * later. */
 static void read_states(const struct states *states, uint32_t id)
 {
 	struct sonde_states_row *row = &states->out->rows[id];

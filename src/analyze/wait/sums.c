@@ -102,7 +102,8 @@ static int party_add(struct sonde_wait_sums *sums, const struct sonde_wait_party
 	return 0;
 }
 
-/* Each sample represents a slice of time: where within it a wait begins or ends is unknown. */
+/* Adds a sampled wait. Each sample represents a slice of time; it is unknown where within that slice a wait begins or
+ * ends. */
 static int wait_add_sampled(struct sonde_wait_sums *sums, struct sonde_wait_cell *cell, const struct sonde_batch *batch,
 			    size_t i)
 {
@@ -198,7 +199,8 @@ static int is_library(const struct sonde_session *session, const struct sonde_fr
 	return module && module->flags & SONDE_MODULE_KERNEL;
 }
 
-/* Inlined library code, such as std::mutex::lock() in a program; or Go's runtime, which is part of each program. */
+/* True for inlined library code, such as std::mutex::lock() in a program, and for Go's runtime, which is part of each
+ * program. */
 static int is_standard(const struct sonde_session *session, const struct sonde_location *location)
 {
 	static const char *const starts[] = {"std::",    "__gthread_",        "__gnu_cxx::",    "runtime.",
@@ -210,7 +212,8 @@ static int is_standard(const struct sonde_session *session, const struct sonde_l
 	return 0;
 }
 
-/* In a static program the C library is the part without debug information. */
+/* Returns the innermost location from `id` on that has a source file; `found` if there is none in its module. This is
+ * for static programs, where the C library is the part without debug information. */
 static const struct sonde_location *outside_library(const struct sonde_session *session, uint32_t id,
 						    const struct sonde_location *found)
 {

@@ -16,7 +16,7 @@ struct sonde_wait_sum {
 	uint64_t calls, total_ns, longest_ns, amount;
 	/* time of the calls counted in `calls`; the rest of total_ns belongs to calls that began earlier */
 	uint64_t begun_ns;
-	double variance; /* of total_ns, in ns²: sampled waits only */
+	double variance; /* variance of total_ns, in ns²: sampled waits only */
 };
 
 struct sonde_wait_cell {
@@ -51,7 +51,8 @@ struct sonde_wait_sums {
 	uint64_t cut;                                   /* number of incomplete stacks */
 	/* `calls`: waits found; `amount`: samples that found them. */
 	struct sonde_wait_cells sampled;
-	uint64_t sampled_cut, sampled_bare; /* sampled waits with an incomplete stack; without any stack */
+	uint64_t sampled_cut,
+	    sampled_bare; /* number of sampled waits with an incomplete stack, and without any stack */
 };
 
 /* The functions of a pass. */
@@ -61,7 +62,7 @@ int sonde_wait_sums_merge(void *state, void *other);
 void sonde_wait_sums_end(void *state);
 
 void sonde_wait_sum_add(struct sonde_wait_sum *into, const struct sonde_wait_sum *from);
-/* In ns; absent if no call began in the time. */
+/* The mean duration of the calls, in ns; absent if no call began in the selected time. */
 struct sonde_cell sonde_wait_sum_mean(const struct sonde_wait_sum *sum);
 
 static inline enum sonde_wait_group sonde_wait_group_of(const struct sonde_wait_cell *cell)
@@ -76,14 +77,14 @@ const char *sonde_wait_place_text(const struct sonde_wait_sums *sums, struct son
  * them. −1 if out of memory. */
 struct sonde_wait_place_row {
 	uint32_t function, kind;
-	uint32_t stack; /* of the cell with the longest time */
+	uint32_t stack; /* stack of the cell with the longest time */
 	uint64_t stack_ns;
 	struct sonde_wait_sum sum;
 };
 
 ptrdiff_t sonde_wait_places(struct sonde_wait_place_row **out, const struct sonde_wait_sums *sums, uint32_t groups,
 			    uint32_t of);
-/* The same for sampled waits, of all objects. */
+/* Like sonde_wait_places(), for sampled waits, of all objects. */
 ptrdiff_t sonde_wait_places_sampled(struct sonde_wait_place_row **out, const struct sonde_wait_sums *sums,
 				    uint32_t groups);
 /* The object of the cell of a kind and function with the longest time; 0 = none. */

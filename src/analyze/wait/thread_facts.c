@@ -1,5 +1,5 @@
-/* thread_facts.c: notes about thread states. There is at most one note, about the first of these facts that applies;
- * all of them can be acted on: too few CPUs, one thread that does all the work, threads that wait for something
+/* thread_facts.c: notes about thread states. There is at most one note, about the first of these facts that applies. A
+ * user can act on any of them: too few CPUs, one thread that does all the work, threads that wait for something
  * else. */
 #include "analyze/wait/thread_facts.h"
 
@@ -13,12 +13,12 @@
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"
 
-#define LEAST_NS 10000000u     /* of lifetime: anything shorter is not significant */
-#define WAITS_LEAST 0.1        /* of a thread's lifetime, spent waiting for a CPU */
-#define ALL_WORK 0.8           /* of all time on CPU: one thread does the work */
-#define HARDLY_ANY 0.05        /* of all lifetimes on CPU */
-#define UNSURE_LEAST 0.01      /* of all lifetimes: reported from here on */
-#define INTERRUPTED_LEAST 0.01 /* of the time on CPU: reported from here on */
+#define LEAST_NS 10000000u     /* shorter times are not significant */
+#define WAITS_LEAST 0.1        /* least share of a thread's lifetime spent waiting for a CPU */
+#define ALL_WORK 0.8           /* share of all time on CPU with which one thread does all the work */
+#define HARDLY_ANY 0.05        /* largest share of all lifetimes on CPU for a run that mostly waits */
+#define UNSURE_LEAST 0.01      /* least share of all lifetimes that is reported */
+#define INTERRUPTED_LEAST 0.01 /* least share of the time on CPU that is reported */
 
 static struct sonde_states_row sum(const struct sonde_thread_facts *facts)
 {
@@ -49,7 +49,8 @@ const char *sonde_thread_facts_why_none(const struct sonde_states *states, const
 
 /* --- facts -------------------------------------------------------------------------------------------------------- */
 
-/* "the machine has 2" CPUs, or the smaller number that the run may use. */
+/* Notes threads that wait for a CPU, and how many CPUs there are: "the machine has 2", or fewer that the run may use.
+ */
 static int note_waiting(const struct sonde_thread_facts *facts, struct sonde_report *report,
 			struct sonde_section *section)
 {

@@ -11,8 +11,8 @@ struct sonde_thread_facts {
 	const struct sonde_pass_options *options;
 	const struct sonde_states *states;
 	const struct sonde_explain *explain;
-	const char *why_none; /* of sonde_thread_facts_why_none() */
-	const uint32_t *ids;  /* of the selected threads */
+	const char *why_none; /* result of sonde_thread_facts_why_none() */
+	const uint32_t *ids;  /* ids of the selected threads */
 	size_t count;
 };
 

@@ -93,7 +93,7 @@ struct table {
 	const struct sonde_thread_counters *counters;
 	struct sonde_states states;
 	struct sonde_explain explain;
-	const char *why_none, *why_unexplained; /* why there are no states, and nothing of what explains them */
+	const char *why_none, *why_unexplained; /* why there are no states; why nothing explains blocked time */
 	const char *untimed;                    /* why there are no times; NULL = there are */
 	uint32_t *ids;                          /* ids of the selected threads, sorted */
 	size_t count;
@@ -159,7 +159,7 @@ static void state_cells(const struct table *table, const struct sonde_states_row
 		cells[WAKEUPS] = sonde_cell_int(row->wakeups);
 }
 
-/* In which calls a thread was blocked. */
+/* Fills the cells that show in which calls a thread was blocked. */
 static void explain_cells(const struct table *table, uint32_t id, struct sonde_report *report, struct sonde_cell *cells)
 {
 	static const uint8_t of_group[] = {[SONDE_WAIT_GROUP_LOCK] = IN_LOCKS_NS,

@@ -2,8 +2,8 @@
  * and by lock.
  *
  * A sum is the time represented by the samples that found a thread waiting: an estimate. Its interval assumes that each
- * wait found began and ended independently of the others: for rows of n samples that represent d each, the variance is
- * at most the sum of d², once per row. The number of waits is unknown; only those found are counted.
+ * wait found began and ended independently of the others. A row is one wait, found by n samples that represent a time d
+ * each; it adds at most d² to the variance. The number of waits is unknown; only those found are counted.
  */
 #include "analyze/wait/waits_sampled.h"
 

@@ -39,9 +39,9 @@ struct total {
 };
 
 struct last {
-	uint64_t updates;          /* in the selected time */
-	struct total last, before; /* in it, and before it; time_ns 0 = none */
-	struct total first;        /* in it */
+	uint64_t updates;          /* number of updates in the selected time */
+	struct total last, before; /* last total in the selected time, and before it; time_ns 0 = none */
+	struct total first;        /* first total in the selected time */
 };
 
 struct counters {

@@ -1,7 +1,7 @@
 /* histogram.c: durations of the instances of one zone or span: statistics, and counts on a logarithmic scale.
  *
- * Durations are counted in 32 bars per octave, with edges at whole ns, which are then merged until there are no more
- * bars than requested: counts stay exact, and a bar's edges tell which instances are in it. A zone is selected by name,
+ * Durations are counted in 32 bars per octave, with edges at whole ns. Bars are then merged until there are no more
+ * than requested: counts stay exact, and a bar's edges tell which instances are in it. A zone is selected by name,
  * wherever in the source it begins; an instance that never ended has no duration and is in no bar. By default, the zone
  * with the largest total time is shown; if there are no zones, the span.
  */
@@ -41,7 +41,7 @@ static const struct sonde_column one_columns[ONE_COLUMNS] = {
     SONDE_DURATION_COLUMNS(MEAN),
 };
 
-/* Bar 0 is less than 1 ns, bar i is from edge i − 1 up to edge i. */
+/* Bar 0 counts durations below 1 ns, bar i those from edge i − 1 up to edge i. */
 struct bar {
 	uint64_t count, total_ns;
 };
@@ -107,7 +107,7 @@ static int pick_zone(struct histogram *histogram)
 	return rc;
 }
 
-/* All sites of the name: of zones, or if there are none, of spans. */
+/* Marks all sites of the name as wanted: those of zones or, if there are none, those of spans. */
 static void want_sites(struct histogram *histogram)
 {
 	static const uint32_t kinds[] = {SONDE_SITE_ZONE, SONDE_SITE_SPAN};

@@ -54,7 +54,7 @@ struct sums {
 	struct sonde_moments intervals;
 	uint64_t marks, min_ns, max_ns;
 	double items, rate_hz, item_rate;
-	/* Of threads with enough iterations. */
+	/* These members cover only threads with enough iterations. */
 	size_t looked_at, warm_up, stationary_count;
 	enum sonde_stationarity_verdict verdict;    /* worst of all threads */
 	double stationary_sum, stationary_variance; /* sum over stationary iterations, and its variance */

@@ -4,10 +4,10 @@
  * the time outside of any. If one of them covers nearly everything (an iteration, an epoch), its own parts are the
  * phases. Shares of a thread's time add up to 1.
  *
- * Zones arrive in the order in which they end, a parent after its children: zones that ended at a depth wait in a list
- * until their parent ends and adopts them. Waiting zones that began before that parent belonged to a zone that could
- * not be read. Lists are short, so that a zone costs little: a list with very many sites merges the rest into
- * "(others)".
+ * Zones arrive in the order in which they end, so a parent arrives after its children. Each depth has a list of ended
+ * zones, which wait there until their parent ends and adopts them. If a waiting zone began before that parent did, its
+ * own parent could not be read. Lists are short, so that a zone costs little: a list with very many sites merges the
+ * rest into "(others)".
  */
 #include "analyze/marks.h"
 
@@ -24,7 +24,7 @@
 
 #define THREAD "--thread"
 #define TITLE "Phases of the run"
-#define NEARLY_ALL 0.80 /* of the time in zones: its parts are the phases */
+#define NEARLY_ALL 0.80 /* a zone with this share of the time in zones is replaced by its parts */
 
 enum { DEPTHS = 6, DEFAULT_ROWS = 30 }; /* deeper zones count in their parents */
 enum { SITES_MAX = 256, POOL_MAX = 1000000 };
@@ -49,8 +49,8 @@ struct phase {
 
 struct lane {
 	uint32_t ended[DEPTHS];   /* [0]: the outermost; deeper ones until their parent ends */
-	uint64_t from_ns[DEPTHS]; /* when the first of these began */
-	uint64_t ns;              /* of the outermost zones */
+	uint64_t from_ns[DEPTHS]; /* when the first zone in that list began */
+	uint64_t ns;              /* total duration of the thread's outermost zones */
 };
 
 struct phases {
@@ -297,7 +297,8 @@ static void list_add(const struct phases *phases, uint32_t list, uint32_t except
 	row_add(phases, &others, name, span_ns, report, section);
 }
 
-/* Adds what the enclosing zones contain besides: for each its time outside of its parts, and its siblings. */
+/* Adds what the enclosing zones contain besides the phases: for each of these zones, its time outside of its parts, and
+ * its siblings. */
 static void remainder_add(const struct phases *phases, const struct lane *lane, const uint32_t *around, size_t count,
 			  uint64_t span_ns, struct sonde_report *report, struct sonde_section *section)
 {

@@ -13,7 +13,7 @@
 #include "util/error.h"
 
 struct pairing {
-	const struct sonde_mark **open; /* of the current id, oldest first */
+	const struct sonde_mark **open; /* open begins of the current id, oldest first */
 	size_t open_count;
 	uint64_t unmatched;
 	int (*take)(void *context, const struct sonde_mark *begin, uint64_t dur_ns);

@@ -1,5 +1,5 @@
 /* heap.c: decodes HEAP chunks into columns and computes what is live at a point in time: what earlier chunks left live,
- * plus the events up to that time of the chunk that contains it, which is decoded. */
+ * plus the events up to that time in the chunk that contains it. Only that chunk is decoded. */
 #include "session/heap/heap.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 /* --- columns ----------------------------------------------------------------------------------------------------- */
 
-/* The distinct forms of a chunk's events: read as they occur, into columns that are filled later. */
+/* The distinct forms of a chunk's events (a form is a call site and a size), read when an event first has them. */
 struct forms {
 	struct sonde_column sites_from, sizes_from;
 	uint32_t *sites;
@@ -54,7 +54,7 @@ static int decode_blocks(struct sonde_column *column, size_t count, struct forms
 										: sonde_column_end(&forms->sizes_from);
 }
 
-/* Only frees have a value in the column; allocations get 0. */
+/* Decodes the lifetimes. Only frees have a value in the column; allocations get 0. */
 static int decode_lives(const struct sonde_column *column, size_t count, const uint8_t *ends, uint8_t *out)
 {
 	const uint8_t *at = column->at;
@@ -191,7 +191,8 @@ int sonde_heap_add_whole(const struct sonde_session *session, const struct sonde
 	return 0;
 }
 
-/* Event by event, for sampled blocks: their variances are summed in the order of the events. */
+/* Adds the events of a chunk one by one. This is for sampled blocks, whose variances are summed in the order of the
+ * events. */
 static int add_sampled(const struct sonde_session *session, const struct sonde_chunk_data *data, uint32_t at,
 		       uint64_t until_ns, struct sonde_heap_alive *sites, uint64_t *last_ns)
 {
@@ -258,8 +259,8 @@ static int count_forms(struct sonde_column *column, uint32_t count, struct forms
 	return 0;
 }
 
-/* If every block was recorded: programs repeat the same allocations, so it is enough to count forms instead of storing
- * events. */
+/* Adds the events of a chunk in which every block was recorded. Programs repeat the same allocations, so counting forms
+ * is enough, and no event is stored. */
 static int add_counted(const struct sonde_session *session, const struct sonde_chunk_data *data, uint32_t at,
 		       uint64_t until_ns, struct sonde_heap_alive *sites, uint64_t *last_ns)
 {

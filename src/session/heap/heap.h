@@ -14,7 +14,7 @@ struct sonde_heap_columns {
 	uint64_t *time_ns, *sizes;
 	uint32_t *sites, *threads;
 	uint8_t *ends;
-	uint8_t *lives; /* of frees: log2 of the lifetime, | SONDE_HEAP_TEMPORARY */
+	uint8_t *lives; /* for frees: log2 of the block's lifetime, | SONDE_HEAP_TEMPORARY */
 	uint32_t heap;  /* id as stored in the chunk */
 	uint32_t time_every;
 	uint64_t mean_b;

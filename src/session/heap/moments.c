@@ -60,7 +60,7 @@ static struct sonde_heap_alive whole(struct sonde_heap_stats *stats)
 	return sum;
 }
 
-/* The same for the chunk's events up to a time. */
+/* Net change over the chunk's events up to a time. */
 static int part(struct moments *moments, size_t chunk, uint64_t time_ns, struct sonde_heap_alive *out)
 {
 	size_t sites = moments->session->heap_sites.count;

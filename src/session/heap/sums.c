@@ -2,7 +2,8 @@
  *
  * Chunks entirely within the range contribute their summaries; those at its ends are decoded. If threads are selected,
  * all chunks are decoded, because totals and peaks in summaries cover all threads. The bytes of a site at the peak of
- * its heap are those that chunks before the peak's chunk left live, plus the events of that chunk up to the peak.
+ * its heap are computed from what the earlier chunks left live, plus the events up to the peak in the chunk that
+ * contains it.
  */
 #include <errno.h>
 #include <stdlib.h>

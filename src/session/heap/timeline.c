@@ -13,7 +13,7 @@
 
 struct drawing {
 	struct sonde_session *session;
-	uint32_t heap, process; /* of the heap; in a run with many processes, few chunks have to be read */
+	uint32_t heap, process; /* process of the heap: chunks of other processes are skipped */
 	const struct sonde_selection *range;
 	struct sonde_heap_interval *rows;
 	size_t count;

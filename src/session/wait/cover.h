@@ -21,7 +21,7 @@ struct sonde_wait_cover {
 	size_t *next;  /* position of the last query */
 	uint32_t threads;
 	int sampled;     /* some calls were found by sampling from outside, not measured */
-	uint64_t groups; /* of the calls, including those too short: 1 << enum sonde_wait_group */
+	uint64_t groups; /* groups of all calls, including those that are too short: bits 1 << enum sonde_wait_group */
 };
 
 /* `thread`: by id, nonzero = selected; NULL = all. -ENOMEM. Free with sonde_wait_cover_fini(). */

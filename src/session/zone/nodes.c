@@ -58,7 +58,7 @@ static int take_nodes(struct reading *reading, const uint8_t *at, struct sonde_z
 	return 0;
 }
 
-/* −EBADMSG if the summary is malformed; −ENOMEM. */
+/* Reads the sums and the nodes of a summary. −EBADMSG if the summary is malformed; −ENOMEM. */
 static int take_summary(struct reading *reading, struct sonde_zone_chunk *chunk)
 {
 	const struct sonde_chunk_head *head = reading->data.head;

@@ -15,7 +15,7 @@ struct sonde_chunk_data;
 struct sonde_zones_tail {
 	uint32_t process;
 	uint32_t depth;
-	uint64_t last_ns; /* of the thread's last event */
+	uint64_t last_ns; /* time of the thread's last event */
 	struct sonde_pair_frame *frames;
 };
 
