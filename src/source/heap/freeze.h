@@ -42,7 +42,7 @@ struct sonde_heap_threads {
 	struct sonde_heap_late *late; /* borrowed: outlives this struct */
 	struct sonde_heap_thread *rows;
 	size_t count, cap;
-	size_t left;    /* left blocked in a call */
+	size_t left;    /* not stopped, since they are blocked in a call */
 	size_t running; /* number of threads that could not be stopped, and are not blocked */
 };
 

@@ -59,7 +59,7 @@ static inline uint64_t sonde_heap_live_address(uint64_t address)
 }
 
 /* The slot at which the search for an address starts: upper bits of a product. The table uses the lowest bits of this
- * number, so that it can double in place. The choice of bits was measured. With these bits, addresses at regular
+ * number, so that it can double in place. The bits were chosen by measurement: with them, addresses at regular
  * distances collide less than random ones would. Other bits cost twice as much, and so do hashes that keep neighbours
  * in one cache line. */
 static inline size_t sonde_heap_live_home(const struct sonde_heap_live *live, uint64_t address)

@@ -18,7 +18,7 @@
 #define WAKE_NS 100000u  /* initial estimate of a wake-up: caches are cold */
 #define WAKE_LEAST_NS 5000u
 #define WAKE_MOST_NS 250000u /* a wake-up that costs more includes other sources' work */
-#define WAKE_PARTS 64u       /* the estimate changes by 1 / WAKE_PARTS: one such step up or three down lead to the lower quartile */
+#define WAKE_PARTS 64u       /* parts of the estimate: one step up or three down lead to the lower quartile */
 #define LOOK_NS 15000u       /* initial estimate of a poll */
 
 void sonde_blocked_budget_init(struct sonde_blocked_budget *budget, uint64_t now_ns)

@@ -111,7 +111,7 @@ enum sonde_blocked_found sonde_blocked_look(struct sonde_blocked_looker *looker,
 	char line[LINE_B];
 	struct sonde_blocked_call call;
 	uint64_t slices = 0;
-	int rc = read_slices(process, thread, &slices); /* read first: if the thread runs after this, the next poll shows it */
+	int rc = read_slices(process, thread, &slices); /* read first: the next poll shows a later run */
 	rc = rc ? rc : read_line(process, thread->tid, thread->call_fd, "syscall", line);
 	rc = rc ? rc : sonde_blocked_call_parse(&call, line);
 	looker->looks++;

@@ -26,7 +26,7 @@
 #include "source/wait/waits.h"
 #include "util/array.h"
 
-#define SETTLE_NS 100000000u /* by then, a process has mapped our object or never will, and other sources have named a thread */
+#define SETTLE_NS 100000000u /* by then, a process has mapped our object, and other sources have named a thread */
 #define PIECE_NS 1000000000u /* an ongoing wait is reported this often, for live views */
 #define LIST_NS 2500000u     /* between listings of threads, per process */
 #define RELIST_NS 300000000u /* threads are listed again after this time: equally many may have started and exited */

@@ -62,7 +62,7 @@ void sonde_blocked_processes_fini(struct sonde_blocked_processes *processes);
 size_t sonde_blocked_processes_find(struct sonde_blocked_processes *processes, uint64_t now_ns);
 struct sonde_blocked_listed *sonde_blocked_processes_at(const struct sonde_blocked_processes *processes, size_t i);
 int sonde_blocked_processes_is_looked_at(const struct sonde_blocked_listed *listed);
-/* True if the process cannot be polled now, but perhaps once it is listed or checked again. */
+/* True if the process may be polled, now or once it is listed or checked again. */
 int sonde_blocked_processes_is_waited_for(const struct sonde_blocked_listed *listed);
 
 /* Polls a thread: if it is blocked, it counts as blocked for `stands_ns`. */

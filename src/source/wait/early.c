@@ -306,7 +306,7 @@ static void drain_slot(struct sonde_wait_early *early, uint32_t i, int final, ui
 {
 	struct row *row = &early->rows[i];
 	int is_over = final || atomic_load(&early->slots[i].moved) || is_dead(row->pid);
-	if (!row->began) { /* the process was killed, or gave the slot back; then the slot may now belong to another process */
+	if (!row->began) { /* killed, or gave the slot back, which may now belong to another process */
 		if (!is_over || atomic_load(&early->head->owners[i]) != (uint32_t)row->pid)
 			return;
 		/* The process may have set `began`, written and exited since look(). */
@@ -358,6 +358,6 @@ void sonde_wait_early_connected(struct sonde_wait_early *early, pid_t pid)
 	end_earlier(early, pid, early->rows[last].began);
 	if (!early->rows[last].waits && early->rows[last].began)
 		begin(early, &early->rows[last]);
-	take_words(early, last); /* a signal handler may have connected during a call, and the call is reported after that */
+	take_words(early, last); /* a call in which a signal handler connected is reported later */
 	early->rows[last].is_connected = 1;
 }

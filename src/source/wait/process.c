@@ -48,7 +48,7 @@ struct sonde_wait_process {
 	struct numbered objects; /* uint32_t: ids in the recording */
 	struct call *calls;
 	size_t call_count, call_cap;
-	size_t settled;                           /* number of calls for which everything that they refer to has been defined */
+	size_t settled;                           /* number of calls whose references have all been defined */
 	uint64_t bad;                             /* invalid words */
 	uint64_t unkept;                          /* records lost for lack of memory */
 	uint64_t copied[SONDE_EARLY_STACK_WORDS]; /* the last copy of the thread's stack, with the highest word last */
@@ -292,7 +292,7 @@ static void keep_call(struct sonde_wait_process *process, uint32_t thread, const
 	call->thread = thread;
 	pid_t holder = (pid_t)((words[0] & SONDE_HEAP_ADDRESS_MASK) >> SONDE_WAIT_KIND_BITS);
 	call->holder = holder ? sonde_channel_tid(process->options.channel, process->options.pid, holder)
-			      : 0; /* its tids can be converted as long as its rings exist */
+			      : 0; /* tids can be converted only while the rings exist */
 }
 
 size_t sonde_wait_process_size(uint64_t first, uint64_t second)

@@ -26,7 +26,8 @@
 #include "util/array.h"
 
 #define OBJECT SONDE_WAITS_OBJECT
-#define ENVIRONMENT "SONDE_WAITS" /* read by src/inject: number of our seccomp filters, a set of enum sonde_wait_what, pid and descriptor of the early slots */
+/* Read by src/inject: our seccomp filters, a set of enum sonde_wait_what, pid and descriptor of the early slots. */
+#define ENVIRONMENT "SONDE_WAITS"
 #define METHOD "libc calls; stacks from call-frame tables"
 
 struct process {
