@@ -1,7 +1,8 @@
 /* new_threads.c: stacks for processes that end before their inherited events take a sample.
  *
- * The extra events are opened on the threads that forked since the last drain, and closed two drains later. Closing an
- * event also closes the copies that children inherited, so a child that lives longer is not sampled too often.
+ * Each drain opens one generation of extra events, on the threads that forked since the last drain, and closes it two
+ * drains later. Closing an event also closes the copies that children inherited, so a child that lives longer is not
+ * sampled too often.
  */
 #include "source/cpu/new_threads.h"
 

@@ -336,7 +336,7 @@ static int has_no_perf(const struct sonde_record_options *options, char *why, si
 static int timer_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
 	char perf[256];
-	if (!options->command && !options->attach) /* `sonde doctor`, which only tests whether timers work */
+	if (!options->command && !options->attach) /* the caller only wants to know whether timers work */
 		return sonde_preload_probe(OBJECT, why, why_b);
 	if (!has_no_perf(options, perf, sizeof perf))
 		return -EALREADY;

@@ -299,7 +299,8 @@ static void hand_out(struct sonde_heap_merge *merge)
 	merge->pending = 0;
 }
 
-/* The size of a new block: that of a preceding SIZE record, if there is one, else size_b. */
+/* The size of a new block: size_b or, if it is too large for the block's own record, the size from a preceding SIZE
+ * record. */
 static uint64_t whole_size(struct queue *queue, uint64_t size_b)
 {
 	uint64_t recorded_b = queue->size_b;

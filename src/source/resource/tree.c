@@ -79,7 +79,7 @@ static void consider(struct sonde_resources_tree *tree, pid_t pid, uint64_t now_
 		tree->may_have_missed = 1;
 		return;
 	}
-	tree->may_have_missed |= stat.parent == 1; /* its real parent, which may have exited, is unknown */
+	tree->may_have_missed |= stat.parent == 1; /* its own parent may have exited, so that init adopted it */
 	if (stat.state == 'Z' || !sonde_recorder_alive(tree->recorder, stat.parent) || !is_process(tree, pid))
 		return;
 	uint64_t start_ns = start_of(stat.start_ticks, now_ns);

@@ -10,7 +10,7 @@
  */
 #include "source/wait/blocked_budget.h"
 
-#define PERIOD_MOST_NS 100000000u /* maximum period; if it is too short for all threads, not all are polled in a round */
+#define PERIOD_MOST_NS 100000000u /* maximum: if it is too short for all threads, not all are polled in a round */
 #define SLICE_NS 1000000u         /* maximum CPU time at once, except for first-time reads */
 #define COST_SHARE 200u
 #define CREDIT_NS 10000000u
