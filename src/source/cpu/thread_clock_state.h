@@ -18,14 +18,14 @@ struct sonde_clock_row {
 	uint64_t in_ns;    /* start of the open interval; 0 = off this CPU */
 	uint64_t total_ns; /* run time on this CPU */
 	/* of the whole thread, only in its first row */
-	uint64_t before_ns;           /* run time before it was followed */
-	uint64_t known_ns, set_at_ns; /* run time since then, up to set_at_ns, and of closed intervals */
-	uint64_t checked_ns;          /* known_ns as last set from the kernel */
-	uint64_t doubt_ns, last_ns;   /* uncertainty of known_ns; time of the last switch */
-	uint64_t given_ns;            /* run time already attributed to samples */
-	uint64_t kernel_ns;           /* time written as kernel time */
-	uint32_t owner;               /* thread id in the recording */
-	uint64_t losses;              /* clocks->losses when the thread was last complete */
+	uint64_t before_ns;                /* run time before it was followed */
+	uint64_t known_ns, set_at_ns;      /* run time since then, up to set_at_ns, and of closed intervals */
+	uint64_t checked_ns;               /* known_ns as last set from the kernel */
+	uint64_t doubt_ns, last_ns;        /* uncertainty of known_ns; time of the last switch */
+	uint64_t given_ns;                 /* run time already attributed to samples */
+	uint64_t kernel_ns;                /* time written as kernel time */
+	uint32_t owner;                    /* thread id in the recording */
+	uint64_t losses;                   /* clocks->losses when the thread was last complete */
 	uint64_t whole_ns, whole_given_ns; /* known_ns and given_ns at that time */
 	uint64_t forks;                    /* processes that it forked */
 	uint64_t samples;

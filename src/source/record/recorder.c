@@ -183,8 +183,7 @@ void sonde_recorder_switch(struct sonde_recorder *recorder, const struct sonde_r
 	struct sonde_encoder *switches = &recorder->switches;
 	uint64_t until_ns = sonde_encoder_until_ns(switches), woken_ns = event->woken_ns;
 	struct sonde_switches_row row = {
-	    .time_ns =
-		event->time_ns > until_ns ? event->time_ns : until_ns, /* may be late: buffers are per CPU */
+	    .time_ns = event->time_ns > until_ns ? event->time_ns : until_ns, /* may be late: buffers are per CPU */
 	    .thread = event->thread,
 	    .kind = (uint8_t)event->kind,
 	    .cpu = event->cpu < 0 ? 0 : (uint32_t)event->cpu + 1,

@@ -43,7 +43,7 @@ struct sonde_resources_row {
 	int is_unread;          /* one reading failed for lack of descriptors */
 	int has_bytes;          /* read, but not reported yet */
 	int is_behind;          /* a child has exited since its bytes were read */
-	uint64_t gone_ns;       /* when it was found to have exited without a report; 0 = not found, or reported since */
+	uint64_t gone_ns;       /* when it was found to have exited, unreported; 0 = not, or reported since */
 	int64_t threads, rss_b; /* last readings */
 	int64_t peak_b;
 	char name[32];

@@ -13,7 +13,7 @@
 #include "format/record.h"
 
 #define SONDE_DEEP_STACKS_NS 10000000u
-#define SONDE_DEEP_STACKS_RECENT 512u /* this many latest samples count in full; older ones count half, a quarter, … */
+#define SONDE_DEEP_STACKS_RECENT 512u /* latest samples, which count in full; older ones: half, a quarter, … */
 #define SONDE_DEEP_STACKS_LEAST 24u
 
 struct sonde_deep_stacks {

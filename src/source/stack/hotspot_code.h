@@ -25,7 +25,7 @@ enum sonde_hotspot_kind {
 struct sonde_hotspot_blob {
 	uint64_t address, code, code_end; /* the blob; its first instruction; end of its code */
 	enum sonde_hotspot_kind kind;
-	uint32_t frame_b;                /* size from the stack pointer to the end of the return address; 0 = no frame */
+	uint32_t frame_b;                /* from the stack pointer to the end of the return address; 0 = no frame */
 	int32_t complete_b;              /* offset from `code` at which the frame is complete; negative: unknown */
 	char name[SONDE_HOTSPOT_NAME_B]; /* the VM's name of a stub */
 	/* Compiled methods only. */
