@@ -37,7 +37,7 @@
 #define MS_NS 1000000u
 #define FLUSH_NS 1000000000u
 #define SAVE_DELAY_NS \
-	400000000u       /* delay from the event to the save: exits, and waits found by polling, are reported this late */
+	400000000u /* delay from the event to the save: exits, and waits found by polling, are reported this late */
 #define FLUSHES_A_KEEP 8 /* a flight recorder drops whole chunks, so each should hold a small part of the time kept */
 #define HORIZON_SLACK_NS \
 	10000000u /* how late a record may be published after its timestamp: a hypervisor may take the CPU */
