@@ -1,8 +1,8 @@
 /* source.h: the interface of a data source: one file and one row in sources.def for each source.
  *
  * The recorder (record/recorder.h) runs in one thread and asks each source in turn to drain. Order of the calls: probe,
- * open, prepare (before the fork), start (the child exists and is held), drain … drain, stop. A source that fails to
- * start becomes a SOURCE record with the reason, and the recording goes on without it.
+ * open, prepare (before the fork), start (the child exists and is held), drain (repeatedly), stop. A source that fails
+ * to start becomes a SOURCE record with the reason, and the recording goes on without it.
  */
 #ifndef SONDE_SOURCE_SOURCE_H
 #define SONDE_SOURCE_SOURCE_H
@@ -37,14 +37,14 @@ struct sonde_source {
 
 	const struct sonde_option *options; /* they set members of struct sonde_record_options; NULL = none */
 	const char
-	    *manual; /* about the options, in the format of a command's glossary, for the man page; NULL = none */
+	    *manual; /* text about the options for the man page, in the format of a command's glossary; NULL = none */
 
 	/* probe() returns 0 if the source can run here; otherwise a negative errno, and a sentence that says what is
 	 * missing and how to get it. It has no lasting effect. */
 	int (*probe)(const struct sonde_record_options *options, char *why, size_t why_b);
 
-	/* Size of the source's struct sonde_source_run: zeros before open(), freed by the caller after stop(), and when
-	 * open() has failed, which releases what it has opened. */
+	/* Size of the source's struct sonde_source_run. The caller allocates it, filled with zeros, before open(), and
+	 * frees it after stop() or after open() has failed. An open() that fails releases what it has opened. */
 	size_t run_b;
 
 	/* open() also registers with the channel (target/channel.h) if processes report to the source. */
@@ -52,8 +52,8 @@ struct sonde_source {
 	int (*prepare)(struct sonde_source_run *run, struct sonde_launch *launch); /* NULL = nothing to prepare */
 	int (*start)(struct sonde_source_run *run, pid_t pid); /* pid: the held child, or the process to attach to */
 
-	/* Moves everything that happened before horizon_ns into the recorder, which keeps errors. `final`: this is the
-	 * last call. NULL = nothing to move: the channel delivers all data. */
+	/* Moves everything that happened before horizon_ns into the recorder. Errors are kept by the recorder. `final`:
+	 * this is the last call. NULL = nothing to move: the channel delivers all data. */
 	void (*drain)(struct sonde_source_run *run, uint64_t horizon_ns, int final);
 
 	/* Passes the rows that the source still buffers to the writer. Called before each flush of the file and before
@@ -63,7 +63,7 @@ struct sonde_source {
 	/* Writes the descriptors to wait on to fds (at most max) and returns their number. NULL = none. */
 	size_t (*poll_fds)(struct sonde_source_run *run, int *fds, size_t max);
 
-	/* When the source is to be drained at the latest; UINT64_MAX = at any time. NULL = always at any time. */
+	/* The time by which the source must be drained; UINT64_MAX = no limit. NULL = there is never a limit. */
 	uint64_t (*due_ns)(const struct sonde_source_run *run);
 
 	void (*stop)(struct sonde_source_run *run); /* writes the SOURCE and LOST records, releases what is open */

@@ -31,14 +31,14 @@
 #include "trace/writer.h"
 #include "util/error.h"
 
-#define POLL_FIRST_MS 2   /* first timeout, then doubled: a program's files are opened while it is still small */
+#define POLL_FIRST_MS 2   /* first timeout, then doubled: opens the files of a program while it is still small */
 #define POLL_MS 50        /* maximum timeout */
 #define POLL_QUIET_MS 200 /* maximum if is_quiet(): a wake-up costs 0.1 ms, since caches are cold */
 #define MS_NS 1000000u
 #define FLUSH_NS 1000000000u
 #define SAVE_DELAY_NS \
-	400000000u       /* delay from the event to the save: waits found by polling and exits are reported this late */
-#define FLUSHES_A_KEEP 8 /* a flight recorder drops whole chunks: each should hold a small part of the time kept */
+	400000000u /* delay from the event to the save: exits, and waits found by polling, are reported this late */
+#define FLUSHES_A_KEEP 8 /* a flight recorder drops whole chunks, so each should hold a small part of the time kept */
 #define HORIZON_SLACK_NS \
 	10000000u /* how late a record may be published after its timestamp: a hypervisor may take the CPU */
 #define SYMBOLS_NS 3000000000u /* time limit for looking up symbols at the end */
@@ -51,7 +51,7 @@ struct active {
 };
 
 struct supervisor {
-	struct sonde_priority priority; /* our own before it was raised */
+	struct sonde_priority priority; /* our own priority before it was raised */
 	const struct sonde_record_options *options;
 	struct sonde_writer *writer;
 	struct sonde_recorder *recorder;
@@ -63,11 +63,11 @@ struct supervisor {
 	pid_t pid;
 	int pid_fd;
 	unsigned interrupts;            /* interrupts already acted on */
-	size_t fd_count, idle_fd_count; /* descriptors polled: now, and while no process was connected */
+	size_t fd_count, idle_fd_count; /* descriptors polled now; while no process was connected */
 	uint32_t process_count;         /* at the last check */
 	uint64_t start_ns, flushed_ns;
 	uint64_t save_at_ns; /* flight recorder: when the next save is due; 0 = none */
-	uint64_t stolen_ns;  /* at the start of the command; UINT64_MAX = unknown */
+	uint64_t stolen_ns;  /* time stolen by the hypervisor up to the start of the command; UINT64_MAX = unknown */
 	struct rusage usage;
 	int status;
 	struct pollfd polls[FDS_MAX]; /* used by wait_for_something() */
@@ -239,9 +239,10 @@ static void wait_for_something(struct supervisor *supervisor, int timeout_ms)
 	ppoll(polls, (nfds_t)count, &timeout, NULL);
 }
 
-/* True if the loop may wait longer: kernel buffers wake us when they fill up. Rings of connected processes do not,
- * files of new (perhaps short-lived) processes should be opened soon, a flight recorder cuts its data by time, and
- * without a pidfd the exit must be polled for. */
+/* True if the loop may wait longer: kernel buffers wake us when they fill up. The loop may not wait longer in these
+ * cases: processes are connected, whose rings do not wake us; processes are new (perhaps short-lived), whose files
+ * should be opened soon; a flight recorder cuts its data by time; or there is no pidfd, so that the exit must be polled
+ * for. */
 static int is_quiet(struct supervisor *supervisor)
 {
 	uint32_t before = supervisor->process_count;
@@ -321,7 +322,8 @@ static void run_loop(struct supervisor *supervisor)
 	}
 }
 
-/* The duration ended first: the recording is closed, the command continues alone, and we still return its exit code. */
+/* For a recording whose duration ended before the command: the recording is closed, the command continues without it,
+ * and we still wait for the command's exit code. */
 static void outlive(struct supervisor *supervisor)
 {
 	while (supervisor->options->command && !is_gone(supervisor)) {
@@ -490,7 +492,7 @@ int sonde_supervise(const struct sonde_record_options *options, struct sonde_sup
 	sonde_signals_ignore_file_limit(&supervisor.file_limit);
 	int rc = sonde_writer_open(&supervisor.writer, options->output, &writing);
 	if (rc == -ENOENT || rc == -EACCES)
-		rc = -EIO; /* keeps those two codes for the command */
+		rc = -EIO; /* -ENOENT and -EACCES are reserved for errors of the command */
 	rc = rc ? rc : sonde_recorder_new(&supervisor.recorder, supervisor.writer, options);
 	rc = rc ? rc : begin(&supervisor);
 	if (!rc) {

@@ -19,10 +19,10 @@ struct sonde_supervise_result {
 				 sources */
 	int kept_nothing;     /* flight recorder: no trigger fired */
 	uint64_t lost;        /* events that are missing from the recording */
-	char lost_first[256]; /* source and cause of the first of them */
+	char lost_first[256]; /* source and cause of the first lost event */
 };
 
-/* Returns 0 if a recording was made (perhaps with result->error), else a negative errno before anything ran; -ENOENT
+/* Returns 0 if a recording was made (perhaps with result->error); a negative errno if nothing was run, where -ENOENT
  * and -EACCES refer to the command. Signals sent to us are forwarded to the command; a second SIGINT kills a command
  * that ignores SIGINT. When attached, SIGINT ends the recording. SIGUSR2 saves a flight recorder; SIGUSR1 takes a
  * snapshot if options->snapshot_signal is set. */

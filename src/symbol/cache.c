@@ -15,10 +15,11 @@
 
 #define BUILD_ID_MIN_B 8
 #define CACHE_MAX_B ((uint64_t)512 << 20)
-#define PRUNE_FROM_B 65536 /* smaller files do not make the cache grow fast enough to check its size each time */
+#define PRUNE_FROM_B 65536 /* the cache's size is checked only when a file of at least this size is written */
 #define PRUNED_AT_ONCE 8
 
-/* A home directory may be writable by the user's own group; directories and files that we created may not. */
+/* True if a file or directory is the user's own, and others do not have the `forbidden` permissions. A home directory
+ * may be writable by the user's own group; directories and files that we created may not. */
 static int is_ours(int fd, mode_t type, mode_t forbidden)
 {
 	struct stat facts;
@@ -101,7 +102,7 @@ static int write_all(int fd, const void *data, size_t size_b)
 	return 0;
 }
 
-/* True for names that the cache writes: other files in the directory are left alone. */
+/* True for names that the cache writes: other files in the directory are not touched. */
 static int is_cache_file(const char *name)
 {
 	static const char *const kinds[] = {".symbols", ".names", ".ranges", ".kernel", ".unwind"};

@@ -2,7 +2,7 @@
  *
  * A file is named by build-id and kind. It is written under a temporary name and renamed, so that a reader never sees a
  * partial file. Directories and files that belong to another user, or that others may write, are not used: a root
- * process with a user's HOME has no cache. Above 512 MB, the files written longest ago are removed.
+ * process with a user's HOME has no cache. If the cache exceeds 512 MB, the files written longest ago are removed.
  */
 #ifndef SONDE_SYMBOL_CACHE_H
 #define SONDE_SYMBOL_CACHE_H
@@ -16,7 +16,8 @@ struct sonde_cache_key {
 	const char *kind; /* file name extension */
 };
 
-/* Opens a file for reading; a negative errno on failure (-ENOENT: not there, or no cache). Sets no error message. */
+/* Opens a file for reading; a negative errno on failure (-ENOENT: the file is missing, or there is no cache). Sets no
+ * error message. */
 int sonde_cache_read(const struct sonde_cache_key *key);
 
 /* Writes header and body as one file; 0 or a negative errno, which callers may ignore. Sets no error message. */

@@ -1,9 +1,9 @@
-/* demangle.c: libiberty, with the limits that hostile names require.
+/* demangle.c: demangles with libiberty, within the limits that hostile names require.
  *
  * A mangled name can refer back to its own parts by number, so the readable form can be exponentially longer: a
  * 170-byte symbol of a kernel expands to 500 MB. libiberty bounds its recursion (2048) but not its output, so we take
- * the output through its callback in pieces and abandon the call (which has allocated nothing) once they exceed
- * TEXT_MAX_B. Names longer than NAME_MAX_B stay mangled. libiberty keeps the suffixes that compilers append (".cold",
+ * the output in pieces through a callback. Once the pieces exceed TEXT_MAX_B, we abandon the call, which has allocated
+ * nothing. Names longer than NAME_MAX_B stay mangled. libiberty keeps the suffixes that compilers append (".cold",
  * ".part.0", ".llvm.123") in brackets.
  */
 #include "symbol/demangle.h"

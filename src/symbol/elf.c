@@ -24,8 +24,8 @@
 #define SEGMENTS_MAX (sizeof((struct sonde_elf *)NULL)->segments / sizeof(struct sonde_elf_segment))
 #define PROGRAM_HEADERS_MAX 256
 #define SECTIONS_MAX 65536
-/* Limits how far a section may expand: by this amount plus this factor of its size in the file. Debug information
- * compresses to a third; a decompression bomb to a thousandth or less. */
+/* The maximum size of a decompressed section is UNPACKED_SPARE_B, plus UNPACKED_FACTOR times its size in the file.
+ * Debug information compresses to a third, a decompression bomb to a thousandth or less. */
 #define UNPACKED_SPARE_B ((size_t)16 << 20)
 #define UNPACKED_FACTOR 100
 #ifndef ELFCOMPRESS_ZSTD
@@ -135,7 +135,8 @@ static void read_build_id(struct sonde_elf *file, struct window *window, const E
 	free(notes);
 }
 
-/* Keeps executable segments first; excess ones are dropped (compilers and linkers make four). */
+/* Adds a segment; executable segments come first. Segments beyond the capacity are dropped (compilers and linkers make
+ * four). */
 static void add_segment(struct sonde_elf *file, const Elf64_Phdr *header)
 {
 	if (file->segment_count == SEGMENTS_MAX || !header->p_filesz ||
@@ -270,8 +271,8 @@ static int read_section_header(struct window *window, const Elf64_Ehdr *head, ui
 	return rc;
 }
 
-/* Reads the header, the number of sections and the index of their names; large files store the latter two in section
- * 0. */
+/* Reads the header, the number of sections and the index of their names; files with very many sections store these two
+ * numbers in section 0. */
 static int read_section_count(struct window *window, Elf64_Ehdr *head, uint32_t *count, uint32_t *names)
 {
 	const struct sonde_elf *file = window->file;
@@ -331,7 +332,7 @@ int sonde_elf_is_packed(const struct sonde_elf *file)
 	return 0;
 }
 
-/* A window over the section names: it holds all names of most files; names beyond it are read one by one. */
+/* The start of the section names. It contains all names in most files; names beyond it are read one by one. */
 struct section_names {
 	uint64_t offset, size_b;
 	size_t read_b;

@@ -1,8 +1,8 @@
 /* elf_symbols.c: reads symbol tables and ranks aliases.
  *
- * Of several symbols at one address, the most recognisable one is kept: a symbol with a size before one without, global
- * before weak before local, fewer leading underscores before more, and then the longer name (the same order as in
- * perf).
+ * Of several symbols at one address, the one kept is the first in this order: a symbol with a size before one without,
+ * global before weak before local, fewer leading underscores before more, and then the longer name (the same order as
+ * in perf).
  */
 #include "symbol/elf_symbols.h"
 
@@ -82,7 +82,7 @@ static int is_variable(const Elf64_Sym *symbol, const char *text)
 	       ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT;
 }
 
-/* Adds functions inside the code of `module`; NULL: variables instead. */
+/* Adds the functions inside the code of `module`; if `module` is NULL, adds variables instead. */
 static int add_symbols(struct sonde_names *out, const struct table *table, const struct sonde_elf *module)
 {
 	for (size_t i = 1; i < table->symbols_b / table->each_b; i++) {

@@ -1,9 +1,10 @@
 /* index.h: the functions, inlined functions, files and lines of all addresses in a module's parsed units.
  *
  * Flat arrays that refer to each other by index, so that an index can be written to and read from a cache file
- * unchanged. The list of units says where the DWARF is. The segments hold the DWARF that has been read: each is an
- * address range of one compile unit; they are disjoint and sorted. Within a segment, each span covers from its offset
- * up to the next span. A span's node is the innermost inlined function; its parents lead up to the machine function.
+ * unchanged. The list of units says where in the file the DWARF is. The segments hold the DWARF that has been read.
+ * Each segment is an address range of one compile unit; segments are disjoint and sorted. Within a segment, each span
+ * covers the addresses from its offset up to the next span's. A span's node is the innermost inlined function; the
+ * node's parents lead up to the machine function.
  */
 #ifndef SONDE_SYMBOL_INDEX_H
 #define SONDE_SYMBOL_INDEX_H
@@ -45,7 +46,7 @@ struct sonde_index_unit {
 	uint64_t size_b; /* size of all its entries */
 };
 
-/* Sizes of the arrays when the index was loaded: later elements are new. */
+/* Sizes of the arrays when the index was loaded; the elements after these were added later. */
 struct sonde_index_mark {
 	uint32_t node;
 	uint32_t reserved;
@@ -61,10 +62,10 @@ struct sonde_index {
 	struct sonde_texts texts;
 	struct sonde_index_unit *units; /* sorted by low; all units of the file, once listed */
 	size_t unit_count, unit_capacity;
-	uint64_t units_of; /* size of the .debug_info that the units were listed from */
+	uint64_t units_of; /* size of the .debug_info from which the units were listed */
 	uint64_t check;    /* checksum of the file that the index was loaded from; 0 = none */
 	struct sonde_index_mark loaded;
-	int is_changed; /* since loading */
+	int is_changed; /* data was added since loading */
 };
 
 void sonde_index_fini(struct sonde_index *index);
@@ -75,7 +76,8 @@ const struct sonde_index_segment *sonde_index_segment(const struct sonde_index *
 /* The unit that covers an address: the last one that begins at or before it; or NULL. */
 const struct sonde_index_unit *sonde_index_unit(const struct sonde_index *index, uint64_t address);
 
-/* True if there may be DWARF for an address missing from the index; also true before the units are listed. */
+/* True if there may be DWARF for an address that the index does not have yet. This is always true before the units are
+ * listed. */
 int sonde_index_is_missing(const struct sonde_index *index, uint64_t address);
 
 /* The span of an address within the segment; NULL if there is none. */
@@ -92,11 +94,12 @@ struct sonde_index_unit *sonde_index_add_unit(struct sonde_index *index);
  * segments with sonde_index_sort(). */
 int sonde_index_merge(struct sonde_index *index, const struct sonde_index *unit, const struct sonde_index_mark *from);
 
-/* Sorts the segments; of overlapping ones the first stays whole. */
+/* Sorts the segments; if segments overlap, the first one stays whole. */
 void sonde_index_sort(struct sonde_index *index);
 
 /* The cache file of a build-id. Loading checks every reference; on -ENOENT and -EBADMSG the index is empty. Storing
- * merges data that another process has stored since loading; above 32 MB only data read since loading is kept. */
+ * merges data that another process has stored since loading; if the file would exceed 32 MB, only data read since
+ * loading is kept. */
 int sonde_index_load(struct sonde_index *out, const uint8_t *build_id, size_t build_id_b);
 int sonde_index_store(struct sonde_index *index, const uint8_t *build_id, size_t build_id_b);
 

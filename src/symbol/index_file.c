@@ -5,8 +5,8 @@
  * outside the arrays.
  *
  * Two processes may read different units of a module at the same time: the later one to store merges the units of the
- * other. The file is replaced as a whole, so units stored at exactly the same moment may be lost and read again; the
- * file is never damaged.
+ * other. The file is replaced as a whole, so if both store at exactly the same moment, the units of one may be lost and
+ * have to be read again. The file is never damaged.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +32,8 @@ struct head {
 	uint64_t check;
 };
 
-/* Eight bytes per multiplication: checking 100 MB must not take longer than parsing DWARF. */
+/* The checksum of the data. It takes eight bytes per multiplication, so that checking 100 MB does not take longer than
+ * parsing DWARF. */
 static uint64_t check_words(const uint8_t *data, size_t size_b)
 {
 	uint64_t hash = size_b;

@@ -2,7 +2,7 @@
  *
  * On x86, capstone's operands tell whether an instruction writes memory; on aarch64 its mnemonic does, because operands
  * of atomic instructions are not marked, and capstone does not know some of them. The loop around a write ends at the
- * first jump after it that leads to the write or before it. The loop changes the write's address if one of its
+ * first jump after the write whose target is at or before the write. The loop changes the write's address if one of its
  * instructions writes an address register, 32-bit halves included.
  */
 #include "symbol/instructions.h"
@@ -101,7 +101,7 @@ static void seek(struct decoder *decoder, uint64_t address)
 	decoder->address = address;
 }
 
-/* 0 at the end, or if the bytes are not an instruction. */
+/* Decodes the next instruction; 0 at the end, or if the bytes are not an instruction. */
 static int step(struct decoder *decoder)
 {
 	cs_insn *instruction = decoder->instruction;
@@ -233,7 +233,7 @@ static int moves(const struct decoder *decoder, const struct place *place)
 	if (decoder->unknown)
 		return 0;
 	if (capstone.regs_access(decoder->handle, decoder->instruction, read, &read_count, written, &written_count))
-		return 1; /* unknown: treat as changed, so that it is no evidence */
+		return 1; /* if unknown, they count as changed, so that the write is no evidence */
 	if (place->base)
 		whole_name(decoder, place->base, base);
 	if (place->index)

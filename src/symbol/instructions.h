@@ -1,7 +1,7 @@
 /* instructions.h: decodes instructions from code bytes, and finds the one that wrote memory at a sample.
  *
- * x86-64 and aarch64, with capstone, which is loaded when the first code is decoded, so that other commands do not pay
- * for it. Without its headers, instructions_none.c is built instead and nothing can be decoded.
+ * x86-64 and aarch64, with capstone, which is loaded only when code is decoded for the first time, so that other
+ * commands start faster. Without its headers, instructions_none.c is built instead and nothing can be decoded.
  */
 #ifndef SONDE_SYMBOL_INSTRUCTIONS_H
 #define SONDE_SYMBOL_INSTRUCTIONS_H
@@ -21,13 +21,13 @@ struct sonde_code {
 struct sonde_write {
 	uint64_t address; /* of the instruction */
 	int is_atomic;    /* takes the cache line exclusively: locked or atomic */
-	int is_repeated;  /* in a loop that does not change its address registers */
+	int is_repeated;  /* in a loop that does not change the registers of its address */
 	char text[200];   /* "lock add qword ptr [rdi], rax" */
 };
 
-/* Finds the write that a sample at `address` refers to: the instruction there, not yet finished, or the one just
- * before, which had just finished. 1 and `out`; 0 if there is none; -ENOSYS with a message if code cannot be decoded
- * here. */
+/* Finds the write that a sample at `address` refers to: the instruction at `address`, if it had not finished, or the
+ * one before it, if that had just finished. Returns 1 and fills in `out`; 0 if there is no write; -ENOSYS with a
+ * message if code cannot be decoded here. */
 int sonde_code_find_write(struct sonde_write *out, const struct sonde_code *code, uint64_t address);
 
 struct sonde_instruction {

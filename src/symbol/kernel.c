@@ -1,8 +1,8 @@
 /* kernel.c: keeps the sorted list of kernel symbols in the cache, one file per boot.
  *
- * The kernel takes about 100 ms to print its 120,000 symbols, so they are read once per boot, and again when a module
- * was loaded or unloaded: addresses are valid for one boot, and the file records the kernel release and the modules
- * with their addresses.
+ * The kernel takes about 100 ms to print its 120,000 symbols, so they are read once per boot, for which their addresses
+ * are valid, and again when a module was loaded or unloaded. To detect this, the file records the kernel release and
+ * the modules with their addresses.
  */
 #include "symbol/kernel.h"
 
@@ -42,7 +42,7 @@ static uint64_t hash_kernel(void)
 					sonde_hash_bytes(system.version, strlen(system.version)));
 	char *modules = malloc(MODULES_MAX_B);
 	size_t modules_b = modules ? sonde_file_read(modules, MODULES_MAX_B, "/proc/modules") : 0;
-	/* Uses name, size and address of each line: use counts change all the time. */
+	/* Uses name, size and address of each line: the other columns, such as use counts, change all the time. */
 	for (char *line = modules, *end; line && line < modules + modules_b; line = end + 1) {
 		end = memchr(line, '\n', (size_t)(modules + modules_b - line));
 		end = end ? end : modules + modules_b - 1;

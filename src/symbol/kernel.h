@@ -4,7 +4,8 @@
 
 #include "symbol/names.h"
 
-/* -EPERM if addresses are hidden. `must_read`: read the kernel's list even if this boot's is cached. */
+/* Gets the names. -EPERM if the kernel hides addresses. `must_read`: read the kernel's list even if this boot's is
+ * cached. */
 int sonde_kernel_names(struct sonde_name_table *out, int must_read);
 
 #endif

@@ -1,7 +1,7 @@
 /* maps.c: reads a text file as a whole and cuts it into names in place.
  *
- * Perf maps grow while the program runs and repeat addresses that a JIT has reused: the last line wins, so the line
- * number serves as rank. Malformed lines are skipped.
+ * Perf maps grow while the program runs and repeat addresses that a JIT has reused: of the lines with one address, the
+ * last one counts, so the line number is used as rank. Malformed lines are skipped.
  */
 #include "symbol/maps.h"
 
@@ -15,7 +15,7 @@
 #include "util/error.h"
 
 #define FILE_MAX_B ((size_t)1 << 30)
-#define FUNCTION_MAX_B ((uint64_t)64 << 10) /* for kernel functions */
+#define FUNCTION_MAX_B ((uint64_t)64 << 10) /* maximum size of kernel functions */
 
 static int read_text(int fd, const char *path, char **out)
 {
@@ -88,7 +88,8 @@ static int add_kernel_line(struct sonde_names *out, char *line, uint64_t *highes
 	return sonde_names_add(out, &name);
 }
 
-/* Caps sizes: code loaded later lies in the gaps, which are longer than any function. */
+/* Limits the sizes of functions: the gaps between them may contain code that was loaded later, and are longer than any
+ * function. */
 static void limit_sizes(struct sonde_names *names)
 {
 	for (size_t i = 0; i < names->count; i++) {

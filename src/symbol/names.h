@@ -15,7 +15,7 @@ struct sonde_name {
 	uint64_t start;
 	uint64_t size_b; /* 0 = up to the next range */
 	const char *text;
-	uint32_t rank; /* of several ranges with the same start the highest rank is kept */
+	uint32_t rank; /* of several ranges with the same start, the one with the highest rank is kept */
 };
 
 /* `blocks`: memory that texts point into, freed together with the names. */
@@ -32,7 +32,7 @@ int sonde_names_add(struct sonde_names *names, const struct sonde_name *name);
 /* Takes ownership of a block: freed with the names, or at once if it cannot be stored (-ENOSPC). */
 int sonde_names_keep(struct sonde_names *names, void *block);
 
-/* Sorts the names, and of names with the same start keeps the highest-ranked. Call once, after adding. */
+/* Sorts the names. Of names with the same start, keeps the one with the highest rank. Call once, after adding. */
 void sonde_names_sort(struct sonde_names *names);
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
@@ -62,8 +62,8 @@ const struct sonde_name_entry *sonde_name_table_find(const struct sonde_name_tab
 /* The name of an entry; "" if the file is damaged. */
 const char *sonde_name_table_text(const struct sonde_name_table *table, const struct sonde_name_entry *entry);
 
-/* The cache file. `source` identifies the data from which a file of this name was made: a different source is
- * -ENOENT. */
+/* The cache file. `source` identifies the data from which the table is made. If the file was made from a different
+ * source, load() returns -ENOENT. */
 int sonde_name_table_load(struct sonde_name_table *out, const struct sonde_cache_key *key, uint64_t source);
 int sonde_name_table_store(const struct sonde_name_table *table, const struct sonde_cache_key *key, uint64_t source);
 

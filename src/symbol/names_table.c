@@ -20,7 +20,7 @@
 
 #define MAGIC "SONDENAM"
 #define VERSION 1
-#define LOOK_BACK 16 /* ranges may nest: labels in assembly, code that a JIT reused in part */
+#define LOOK_BACK 16 /* ranges searched backwards; they may nest: labels in assembly, code that a JIT reused */
 #define COUNT_MAX ((uint64_t)64 << 20)
 #define SAMPLES 256
 

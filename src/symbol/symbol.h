@@ -1,13 +1,13 @@
 /* symbol.h: resolves addresses of a module to functions, inlined functions, files and lines.
  *
  * Addresses are resolved in batches, unique and sorted, so that one walk over a compile unit serves all of them. DWARF
- * is consulted first, for the functions that were hit (never the whole file), in parallel; then ELF symbols; then the
- * call-frame range of a stripped function. Results are cached by build-id. All texts live as long as the struct
- * sonde_symbols.
+ * is consulted first, only for the functions that contain the addresses (never the whole file), in parallel; then ELF
+ * symbols; then the call-frame range of a stripped function. Results are cached by build-id. All texts live as long as
+ * the struct sonde_symbols.
  *
- *	sonde_symbols_open(&symbols, path, build_id, build_id_b, &options);
- *	sonde_symbols_resolve(symbols, addresses, count, results); // addresses ascending
- *	sonde_symbols_close(symbols); // frees all texts in results
+ * 	sonde_symbols_open(&symbols, path, build_id, build_id_b, &options);
+ * 	sonde_symbols_resolve(symbols, addresses, count, results); // addresses ascending
+ * 	sonde_symbols_close(symbols); // frees all texts in results
  */
 #ifndef SONDE_SYMBOL_SYMBOL_H
 #define SONDE_SYMBOL_SYMBOL_H
@@ -28,13 +28,13 @@ struct sonde_symbol_location {
 struct sonde_symbol_result {
 	const struct sonde_symbol_location *locations;
 	size_t count;
-	int is_dwarf_missing; /* the DWARF of the address was not read (too late, or not allowed): names only */
+	int is_dwarf_missing; /* the address's DWARF was not read (no time left, or not allowed): names only */
 };
 
 struct sonde_symbol_options {
 	int no_dwarf;         /* ELF symbols only */
 	int debuginfod;       /* query servers ($DEBUGINFOD_URLS) for missing debug files */
-	uint64_t deadline_ns; /* CLOCK_MONOTONIC: after it only ELF symbols are used; 0 = none */
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC; after this time, only ELF symbols are used; 0 = no deadline */
 	const char *root;     /* prefix such as "/proc/123/root" if the module is in another mount namespace; or NULL */
 };
 
@@ -57,8 +57,8 @@ void sonde_symbols_close(struct sonde_symbols *symbols);
 int sonde_symbols_resolve(struct sonde_symbols *symbols, const uint64_t *addresses, size_t count,
 			  struct sonde_symbol_result *results);
 
-/* Estimated CPU time in ns to read the DWARF that the cache is missing for the addresses, from its size; 0 = nothing is
- * missing. */
+/* The CPU time in ns that reading the DWARF for the addresses will take, estimated from its size; 0 = the cache has all
+ * of it. */
 uint64_t sonde_symbols_price_ns(struct sonde_symbols *symbols, const uint64_t *addresses, size_t count);
 
 /* From now on use cached DWARF only. */

@@ -37,7 +37,7 @@
 struct sonde_symbols {
 	struct sonde_arena arena; /* results and demangled names */
 	struct sonde_symbol_options options;
-	int has_file; /* else names only: kernel, perf map */
+	int has_file; /* 1 = a module with a file; 0 = only names (kernel, perf map) */
 	struct sonde_elf module;
 	struct sonde_elf debug; /* path NULL: none */
 	int is_kernel, reads_no_dwarf;
@@ -62,7 +62,7 @@ static size_t vdso_size_b(const Elf64_Ehdr *image)
 	return image->e_shoff + (size_t)image->e_shnum * image->e_shentsize;
 }
 
-/* [vdso] is the same image in every process. */
+/* Opens a module's file. [vdso] is taken from our own memory, since it is the same image in every process. */
 static int open_module(struct sonde_elf *out, const char *path, const char *root)
 {
 	char full[PATH_MAX];
@@ -277,8 +277,8 @@ static uint64_t range_start(struct sonde_symbols *symbols, uint64_t address)
 	return range ? range->start : 0;
 }
 
-/* Code loaded after the kernel's list was cached is missing from it: the list is reread, but not for every
- * recording. */
+/* Finds the name of an address. Code that was loaded after the kernel's list was cached is missing from the list, so
+ * the list is read again for unknown code, but only if it is old. */
 static const struct sonde_name_entry *find_name(struct sonde_symbols *symbols, uint64_t address)
 {
 	const struct sonde_name_entry *entry = sonde_name_table_find(&symbols->names, address);
@@ -291,7 +291,7 @@ static const struct sonde_name_entry *find_name(struct sonde_symbols *symbols, u
 	return sonde_name_table_find(&symbols->names, address);
 }
 
-/* The copy is in the arena, because the table may be reread. */
+/* The readable form of a name. It is a copy in the arena, because the table may be read again. */
 static const char *readable(struct sonde_symbols *symbols, const struct sonde_name_entry *name)
 {
 	if (name != symbols->last_name) {
@@ -340,8 +340,8 @@ static int resolve_span(struct sonde_symbols *symbols, const struct sonde_index_
 	return 0;
 }
 
-/* Resolves to a symbol, or to the call-frame range of an unnamed function; file and line may still come from a line
- * table. */
+/* Resolves an address to a symbol, or to the call-frame range of an unnamed function. File and line are added if a line
+ * table has them. */
 static int resolve_name(struct sonde_symbols *symbols, uint64_t address, const struct sonde_index_span *span,
 			struct sonde_symbol_result *result)
 {
@@ -379,7 +379,7 @@ static int has_dwarf(struct sonde_symbols *symbols)
 }
 
 /* Rough estimates: decompression takes 4 ns per byte of the file, listing units 0.5 ns, and reading units 10 ns per
- * byte of theirs. */
+ * byte of the units. */
 uint64_t sonde_symbols_price_ns(struct sonde_symbols *symbols, const uint64_t *addresses, size_t count)
 {
 	struct sonde_elf_section info;

@@ -1,4 +1,5 @@
-/* texts.h: strings interned in one block: an id is an offset into it, so that the block can be written to a file.
+/* texts.h: strings interned in one block: an id is an offset into the block, so that the block can be written to a file
+ * as it is.
  *
  * Pointers into the block stay valid while it grows, because outgrown blocks are kept until the end.
  */
@@ -25,7 +26,7 @@ int sonde_texts_load(struct sonde_texts *texts, const void *data, size_t size_b)
 /* The id of a text; 0 for NULL and "". -ENOMEM, or -E2BIG above 2 GB. */
 int sonde_texts_intern(struct sonde_texts *texts, const char *text, uint32_t *out);
 
-/* NULL for id 0. */
+/* The text of an id; NULL for id 0. */
 static inline const char *sonde_texts_get(const struct sonde_texts *texts, uint32_t id)
 {
 	return id ? texts->data + id : NULL;

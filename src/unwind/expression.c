@@ -1,7 +1,8 @@
-/* expression.c: evaluates DWARF expressions (DWARF 5 section 2.5) with the registers and stack known to the unwinder.
+/* expression.c: evaluates DWARF expressions (DWARF 5 section 2.5) with the registers and the stack that the unwinder
+ * knows.
  *
  * Operations that are not allowed in call-frame information (DW_OP_call…, pieces, object addresses, TLS) and absolute
- * addresses, which would need the module's load address, end the evaluation as unsupported.
+ * addresses (they would need the module's load address) end the evaluation as unsupported.
  */
 #include "unwind/expression.h"
 

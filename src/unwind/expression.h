@@ -6,9 +6,9 @@
  *   return address: how, length, expression
  *   frame pointer:  how, length, expression
  *
- * Lengths and hows are one byte each. As DWARF 5 section 6.4.2 requires, the latter two expressions start with the
- * frame address on the stack. Expressions come from files that may be hostile, so evaluation allocates nothing, reads
- * memory only through the caller's callback, and ends after a bounded number of operations.
+ * Each length and each `how` (enum sonde_unwind_how) is one byte. As DWARF 5 section 6.4.2 requires, the latter two
+ * expressions start with the frame address on the stack. Expressions come from files that may be hostile, so evaluation
+ * allocates nothing, reads memory only through the caller's callback, and ends after a bounded number of operations.
  */
 #ifndef SONDE_UNWIND_EXPRESSION_H
 #define SONDE_UNWIND_EXPRESSION_H
@@ -44,7 +44,8 @@ int sonde_unwind_rules_fit(const uint8_t *at, size_t size_b, size_t offset);
 /* Writes the rules, at most SONDE_UNWIND_RULES_MAX_B bytes; returns the number of bytes. */
 size_t sonde_unwind_rules_write(const struct sonde_unwind_rules *rules, uint8_t *out);
 
-/* Unwinds one frame with the rules at `at`, which must have been validated; results as sonde_unwind_step(). */
+/* Unwinds one frame with the rules at `at`, which must have been validated; returns the same results as
+ * sonde_unwind_step(). */
 enum sonde_unwind_result sonde_unwind_step_rules(const uint8_t *at, struct sonde_unwind_regs *regs,
 						 sonde_unwind_read read, void *context);
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Registers are numbered as in DWARF, from 0 to SONDE_UNWIND_REGISTERS - 1. SONDE_UNWIND_SIGNAL_…: offsets from the
- * stack pointer inside the trampoline that calls rt_sigreturn. */
+ * value that the stack pointer has in the trampoline that calls rt_sigreturn. */
 #if defined(__x86_64__)
 enum {
 	SONDE_UNWIND_REG_FP = 6,

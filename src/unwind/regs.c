@@ -1,4 +1,5 @@
-/* regs.c: the value of a register by its number (regs.h): the frame's own, or where a signal's frame holds it. */
+/* regs.c: the value of a register by its number (regs.h): taken from the frame's registers, or read from the signal
+ * frame that holds it. */
 #include "unwind/regs.h"
 
 #include "unwind/machine.h"

@@ -4,16 +4,17 @@
 
 #include <stdint.h>
 
-/* `all` and `signal_sp` hold the other registers, at the leaf or where a signal interrupted a function. Calls do not
- * preserve them, so both are 0 in a caller's frame. */
+/* The other registers are known only at the leaf (`all`), or where a signal interrupted a function (`signal_sp`). Calls
+ * do not preserve these registers, so both members are 0 in a caller's frame. */
 struct sonde_unwind_regs {
 	uint64_t pc, sp, fp;
 	uint64_t lr;         /* aarch64; ignored elsewhere */
-	const uint64_t *all; /* SONDE_UNWIND_REGISTERS by their DWARF numbers, or NULL */
-	uint64_t signal_sp;  /* of the signal frame that holds all registers, or 0 */
+	const uint64_t *all; /* the values of SONDE_UNWIND_REGISTERS registers, by DWARF number, or NULL */
+	uint64_t signal_sp;  /* stack pointer of the signal frame that holds all registers, or 0 */
 };
 
-/* An unknown frame pointer: an address that no machine has, so that a row that needs the frame pointer fails. */
+/* The value of an unknown frame pointer: an address that no stack has, so that a row which needs the frame pointer
+ * fails. */
 #define SONDE_UNWIND_FP_UNKNOWN 1u
 
 /* Reads 8 bytes of the stack; 0, or non-zero if they are not available. */
@@ -26,7 +27,7 @@ enum sonde_unwind_result {
 	SONDE_UNWIND_UNREADABLE,  /* the stack ended */
 	SONDE_UNWIND_BAD,         /* frame address misaligned or not above the stack pointer */
 	SONDE_UNWIND_UNKNOWN,     /* a rule that is not supported */
-	SONDE_UNWIND_NO_REGISTER, /* a register is needed whose value is not known */
+	SONDE_UNWIND_NO_REGISTER, /* the value of a register that is needed is not known */
 };
 
 /* The value of a register, by its DWARF number; else NO_REGISTER or UNREADABLE. */

@@ -8,12 +8,14 @@
 #include "unwind/regs.h"
 #include "unwind/table.h"
 
-/* `row` belongs to regs->pc (for a caller: to pc − 1, unless the frame below was a signal trampoline). On STEPPED regs
- * are the caller's (pc = return address) and *signal says whether the frame that was left was a signal trampoline. */
+/* `row` belongs to regs->pc (for a caller: to pc − 1, unless the frame below was a signal trampoline). If STEPPED is
+ * returned, `regs` are the caller's (pc = return address), and *signal is true if the frame that was unwound was a
+ * signal trampoline. */
 enum sonde_unwind_result sonde_unwind_step(const struct sonde_unwind_row *row, struct sonde_unwind_regs *regs,
 					   sonde_unwind_read read, void *context, int *signal);
 
-/* The same by a frame-pointer chain (fp points at saved fp, return address above it), for code without tables. */
+/* Unwinds one step by the chain of frame pointers, for code without tables: fp points to the saved fp, and the return
+ * address lies above it. */
 enum sonde_unwind_result sonde_unwind_step_fp(struct sonde_unwind_regs *regs, sonde_unwind_read read, void *context);
 
 #endif

@@ -1,11 +1,11 @@
 /* table.c: looks rows up, and maps cache files.
  *
- * A lookup uses a first-level index to find the rows of one 4 KB page of code (a few dozen rows), then searches those
- * without branches. The index takes one word per page, 60 KB for the largest modules, and is built when a table is
+ * A lookup uses a first-level index to find the rows of one 4 KB page of code (a few dozen rows), then searches these
+ * rows without branches. The index takes one word per page, 60 KB for the largest modules, and is built when a table is
  * mapped. A mapped file is read once from end to end when it is opened (checksum, order, kinds); after that lookups
  * trust it, because cache files are written once, renamed into place, and belong to the user who maps them. Many
- * processes map the same tables, so a recorder hands out sealed memory that includes the index, and targets validate
- * its header only.
+ * processes map the same tables, so a recorder passes them sealed memory that includes the index, of which they
+ * validate only the header.
  */
 #include "unwind/table.h"
 
@@ -92,7 +92,8 @@ static int is_head_ok(const struct sonde_unwind_file *head, uint32_t version, co
 	       !memcmp(head->build_id, build_id, build_id_b);
 }
 
-/* Bytes after the rows and expressions in a file of size_b; -1 if the file is too small for them. */
+/* The number of bytes that follow the rows and expressions in a file of size_b bytes; -1 if the file is too small for
+ * the rows and expressions. */
 static int64_t remainder_of(const struct sonde_unwind_file *head, size_t size_b)
 {
 	size_t left_b = size_b - sizeof *head, rows_b;

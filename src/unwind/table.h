@@ -2,9 +2,9 @@
  *
  * A table is a sorted array of 12-byte rows, compiled from .eh_frame and .debug_frame by symbol/frames/cfi.c and mapped
  * from the cache file. Each row covers the addresses from its own up to the next row's. A row that needs expressions
- * stores their distance from itself, so a copy of such a row is meaningless. A lookup takes no lock and allocates
- * nothing: it is usable in a signal handler of a target. A mapped file is checked once when it is opened (sorted, kinds
- * and sizes in range).
+ * stores the distance from the row to the expressions, so a copy of such a row is meaningless. A lookup takes no lock
+ * and allocates nothing: it is usable in a signal handler of a target. A mapped file is checked once, when it is
+ * opened: rows must be sorted, and kinds and sizes in range.
  */
 #ifndef SONDE_UNWIND_TABLE_H
 #define SONDE_UNWIND_TABLE_H
@@ -23,7 +23,7 @@ enum sonde_unwind_kind {
 	SONDE_UNWIND_FP_LOAD = 7,    /* realigned stack: frame address = *(fp + cfa_off), saved fp at fp + fp_off */
 	SONDE_UNWIND_SP_LOAD = 8,    /* OpenSSL: frame address = *(sp + LOAD_FROM(cfa_off)) + LOAD_PLUS(cfa_off) */
 	SONDE_UNWIND_KIND_COUNT = 9,
-	SONDE_UNWIND_REGISTER = 32, /* this + a register's DWARF number: frame address = that register + cfa_off */
+	SONDE_UNWIND_REGISTER = 32, /* plus a register's DWARF number: frame address = that register + cfa_off */
 	SONDE_UNWIND_KIND_END = SONDE_UNWIND_REGISTER + 32,
 };
 
@@ -60,7 +60,7 @@ struct sonde_unwind_table {
 	size_t mapping_b;
 	const uint32_t *pages; /* first-level index (sonde_unwind_table_index()); NULL: none */
 	size_t page_count;
-	int has_pages; /* the index is part of the mapping */
+	int has_pages; /* true if the index is part of the mapping */
 };
 
 /* The row that covers `address` (ELF virtual), or NULL. */

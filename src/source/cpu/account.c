@@ -1,8 +1,8 @@
 /* account.c: CPU time as counted by the kernel: getrusage() and /proc/PID/stat.
  *
- * For an attached process, sums each tree member's own time and that of the children it waited for. A process that ends
- * passes its time to the process that waits for it, so the sum only grows. The time of an orphaned process leaves the
- * tree with it.
+ * For an attached process, it sums, over the processes of the tree, each process's own time and the time of the
+ * children that it waited for. A process that ends passes its time to the process that waits for it, so the sum only
+ * grows. A process whose parent ends first leaves the tree, and its time is no longer in the sum.
  */
 #include "source/cpu/account.h"
 
@@ -14,8 +14,8 @@
 #include "source/resource/proc_stat.h"
 #include "util/array.h"
 
-#define NOTABLE_PART 50u    /* a smaller part of the CPU time is not reported */
-#define NOTABLE_NS 5000000u /* nor is a shorter time */
+#define NOTABLE_PART 50u    /* less than 1 / NOTABLE_PART of the CPU time is not reported */
+#define NOTABLE_NS 5000000u /* less than this is not reported either */
 #define TICKS 4u            /* possible error of a figure from /proc */
 
 static uint64_t time_ns(const struct timeval *time)
@@ -77,7 +77,7 @@ static int has(const struct member *members, size_t count, pid_t pid)
 	return found && found->is_in;
 }
 
-/* Sorted by pid, children mostly follow their parents: one or two rounds suffice. */
+/* Processes are sorted by pid, so children mostly follow their parents, and one or two rounds find the whole tree. */
 static void read_tree(struct sonde_cpu_account *account)
 {
 	size_t count;

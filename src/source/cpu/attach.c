@@ -1,7 +1,8 @@
 /* attach.c: opens events on all threads of a process and of its descendants, parents before their children.
  *
- * A process that a followed process starts meanwhile inherits its events, and our buffers report its start. So a child
- * that is found once its parent is attached either has these events or never will; cpu/perf_attach.c tells which.
+ * If a followed process starts a child meanwhile, the child inherits the events, and our buffers report its start. So a
+ * child that is found after its parent was attached either has inherited the events or never will; cpu/perf_attach.c
+ * finds out which.
  */
 #include "source/cpu/attach.h"
 

@@ -1,10 +1,10 @@
 /* cpu.c: the cpu source: samples every thread of a process tree with perf events and unwinds the stacks here.
  *
  * perf events are opened on each CPU for the launched child (held before its exec) or for every thread of a process,
- * and tasks that these create inherit them (cpu/perf_event.h lists the events). The recorder's thread drains: records
- * of all CPUs are processed in time order, so that a sample meets the mappings of its time. Records beyond the horizon
- * wait for the next drain. Before a slow operation (compiling a table), pending records are copied out of the kernel's
- * buffers.
+ * and are inherited by all tasks that these create (cpu/perf_event.h lists the events). The recorder's thread drains:
+ * records of all CPUs are processed in time order, so that a sample is unwound with the mappings that existed at its
+ * time. Records beyond the horizon wait for the next drain. Before a slow operation (compiling a table), pending
+ * records are copied out of the kernel's buffers.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -22,12 +22,12 @@
 #include "source/resource/proc_stat.h"
 #include "util/error.h"
 
-#define STACK_LEAST_B 16384u /* unless the user wants less */
+#define STACK_LEAST_B 16384u /* minimum stack copy, unless the user wants less */
 #define RING_LEAST_B (64u << 10)
 #define RING_STACKS 8u /* minimum number of stack copies that a buffer must hold */
 /* Per CPU: the buffer size, the stack copies that it should hold, and the fraction (1 / n) that is full when the
  * recorder is woken. FRONT: the recorder runs before busy threads; QUEUE: it waits for its turn among them. The rest of
- * the buffer, 65 or 190 copies, fills if the recorder is late. */
+ * the buffer has room for 65 or 190 more copies, in case the recorder wakes late. */
 #define FRONT_RING_B (8u << 20)
 #define QUEUE_RING_B (4u << 20)
 #define FRONT_COPIES 130u
@@ -48,8 +48,8 @@ static int cpu_probe(const struct sonde_record_options *options, char *why, size
 	return result;
 }
 
-/* Called before an image is opened: saves the stack being walked and relieves the kernel's buffers. Before a table is
- * compiled, it empties the buffers. */
+/* Called before an image is opened: saves the stack being walked, and empties those of the kernel's buffers that are
+ * more than half full. If a table will be compiled (`compiles`), it empties all buffers. */
 static void before_slow(void *context, int compiles)
 {
 	struct sonde_source_run *run = context;
@@ -158,7 +158,7 @@ static int cpu_start(struct sonde_source_run *run, pid_t pid)
 	return result;
 }
 
-/* Updates the user share of the CPU time of the command and of the children that it waited for. */
+/* Updates the share of user code in the CPU time of the command and of the children that it waited for. */
 static void look_at_user_share(struct sonde_source_run *run)
 {
 	struct sonde_proc_stat stat;
@@ -170,7 +170,7 @@ static void look_at_user_share(struct sonde_source_run *run)
 		sonde_thread_clocks_user_only(run->clocks, (double)user_ns / (double)all_ns);
 }
 
-/* Writes the remaining kernel time of live threads. */
+/* Writes the kernel time of live threads that has not been written yet. */
 static void write_kernel_rests(struct sonde_source_run *run)
 {
 	uint64_t now_ns = sonde_clock_now_ns(), kernel_ns;
@@ -215,12 +215,12 @@ static size_t cpu_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
 	return sonde_perf_rings_poll_fds(run->rings, fds, max);
 }
 
-/* Writes the command's CPU time that is not covered yet. If the kernel may not be sampled, a part of it, at most the
- * system time, is written as kernel time, and the rest as not sampled. Returns the time that is missing. */
+/* Writes the part of the command's CPU time that has not been written yet. If the kernel may not be sampled, some of
+ * this part, at most the system time, is written as kernel time, and the rest as not sampled. Returns the rest. */
 static uint64_t write_missing(struct sonde_source_run *run, const struct sonde_cpu_account *since)
 {
 	uint64_t missing_ns = sonde_cpu_account_missing(since, run->written_ns), now_ns = sonde_clock_now_ns();
-	/* Undated, so left out of flight recordings. */
+	/* This time is undated, so it is left out of flight recordings. */
 	if (sonde_recorder_options(run->recorder)->keep_ns)
 		return missing_ns;
 	if (!run->events.shape.kernel && missing_ns && since->system_ns > run->kernel_ns) {

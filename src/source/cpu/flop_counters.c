@@ -1,9 +1,10 @@
 /* flop_counters.c: the flop source: FLOP of the whole run from the processor's counters (--flop).
  *
  * The events of cpu/flop_events.h are opened on the held child, start with its exec and are inherited: they give one
- * figure for the command and all its descendants, read at the end. Only user code is counted, which any user may do.
- * Before that, each event counts a known amount of work. If the counters of a processor in the table are wrong (some
- * hypervisors show counters that do not advance), nothing but the reason is recorded.
+ * figure for the command and all its descendants, read at the end. Only user code is counted, since any user may count
+ * that. Before the command starts, each event is tested by counting a known amount of work. If the counters of a
+ * processor in the table are wrong (some hypervisors show counters that do not advance), nothing but the reason is
+ * recorded.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -20,7 +21,7 @@
 #include "util/error.h"
 
 #define KNOWN_ROUNDS 10000
-#define KNOWN_FLOP (3. * KNOWN_ROUNDS) /* per round one scalar addition and one of a vector of two */
+#define KNOWN_FLOP (3. * KNOWN_ROUNDS) /* per round: one scalar addition, and one addition of vectors of two */
 
 struct sonde_source_run {
 	struct sonde_recorder *recorder;

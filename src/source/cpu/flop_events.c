@@ -1,9 +1,10 @@
 /* flop_events.c: finds the row of cpu/flop_events.def for the processor, and the events of its kind.
  *
  * Intel's event counts instructions by width and precision: each of the eight umask bits selects one combination, and a
- * fused multiply-add counts twice. Bits with the same value per count share an event, so five counters suffice (four
- * without 512-bit vectors). AMD's event counts FLOP, a multiply-add as two. It can increase by more than 15 per cycle,
- * for which Linux merges two counters since 5.6; older kernels give too low a figure.
+ * fused multiply-add counts twice. Combinations with the same number of FLOP per count share one event, so five
+ * counters suffice (four without 512-bit vectors). AMD's event counts FLOP, a multiply-add as two. It can increase by
+ * more than 15 per cycle, more than one counter can count; since 5.6, Linux merges two counters for it, and older
+ * kernels give too low a figure.
  */
 #include "source/cpu/flop_events.h"
 

@@ -1,8 +1,8 @@
-/* new_threads.c: stacks for processes that end before their events give a sample.
+/* new_threads.c: stacks for processes that end before their inherited events take a sample.
  *
- * The extra events are opened on the threads that forked since the last drain, one generation per drain, and closed two
- * drains later. That also closes them in children that inherited them and live on, so nothing long-lived is
- * oversampled.
+ * Each drain opens one generation of extra events, on the threads that forked since the last drain, and closes it two
+ * drains later. Closing an event also closes the copies that children inherited, so a child that lives longer is not
+ * sampled too often.
  */
 #include "source/cpu/new_threads.h"
 
@@ -14,7 +14,7 @@
 #include "util/error.h"
 #include "util/map.h"
 
-#define PARENTS 8u /* maximum of parents that get an event per drain */
+#define PARENTS 8u /* how many parents get an event per drain, at most */
 #define STORM 4u   /* processes without a sample in one drain that justify extra events */
 #define GENERATIONS 2u
 #define PROGRAMS_MAX 4096u
@@ -81,7 +81,7 @@ void sonde_newborns_missed(struct sonde_newborns *newborns)
 	newborns->missed++;
 }
 
-/* A random period between a tenth and the whole period of the rate. */
+/* Returns a random period, between a tenth of the sampling period and the whole period. */
 static uint64_t draw_period(struct sonde_newborns *newborns, const struct sonde_perf_shape *shape)
 {
 	uint64_t period_ns = 1000000000u / shape->rate_hz;
@@ -104,7 +104,8 @@ void sonde_newborns_adapt(struct sonde_newborns *newborns, const struct sonde_pe
 	newborns->missed = newborns->parent_count = 0;
 }
 
-/* The row of a program, created if new and `make` is set; NULL if there is none or there are too many. */
+/* The row of a program, which is created if it is missing and `make` is set. NULL if the program has no row, or if
+ * there are too many rows. */
 static struct program *program_of(struct sonde_newborns *newborns, uint64_t hash, int make)
 {
 	uint32_t id = sonde_map_find(&newborns->by_hash, hash, NULL, NULL);

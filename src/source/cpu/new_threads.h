@@ -1,9 +1,10 @@
-/* new_threads.h: stacks for processes that end before their events give a sample.
+/* new_threads.h: stacks for processes that end before their inherited events take a sample.
  *
  * Inherited events start with a whole period, so a program that is run thousands of times for less than a period yields
- * no stack at all. While such processes are frequent, their parents get one more event with a new random period each
- * time. Its samples in new processes serve as their stacks, but never add weight. A thread without a stack borrows one
- * from another thread of its program, but keeps its own CPU time. Not thread-safe.
+ * no stack at all. While such processes are frequent, their parents repeatedly get one more event, each time with a new
+ * random period, and new processes inherit it. Samples of this event provide stacks for the new processes, but add no
+ * CPU time. A thread without a stack borrows one from another thread of its program, but keeps its own CPU time. Not
+ * thread-safe.
  */
 #ifndef SONDE_SOURCE_CPU_NEW_THREADS_H
 #define SONDE_SOURCE_CPU_NEW_THREADS_H
@@ -18,7 +19,7 @@
 struct sonde_newborns;
 
 int sonde_newborns_new(struct sonde_newborns **out, struct sonde_perf_rings *rings);
-void sonde_newborns_free(struct sonde_newborns *newborns); /* NULL is fine */
+void sonde_newborns_free(struct sonde_newborns *newborns); /* `newborns` may be NULL */
 
 /* Reports that thread `parent` forked a process. */
 void sonde_newborns_forked(struct sonde_newborns *newborns, pid_t parent);
@@ -39,8 +40,8 @@ struct sonde_new_thread_time {
 };
 int sonde_newborns_wait(struct sonde_newborns *newborns, uint64_t program, const struct sonde_new_thread_time *time);
 
-/* Takes a queued thread whose program has a stack by now, or any queued thread if `final`. Returns 1 and the stack (0 =
- * the program has none), or 0 if there is no such thread. */
+/* Takes a thread out of the queue whose program has a stack by now; if `final`, takes any thread. Returns 1 and the
+ * stack (0 = the program has none), or 0 if there is no such thread. */
 int sonde_newborns_next(struct sonde_newborns *newborns, int final, struct sonde_new_thread_time *out, uint32_t *stack);
 
 #endif

@@ -1,7 +1,8 @@
 /* perf_attach.c: follows every thread of a running process, and finds its children.
  *
- * Threads may be created meanwhile: the list is reread until it has no new ones. A thread that a followed thread
- * created has inherited its events and must not get its own; the kernel has reported its fork in our buffers.
+ * Threads may be created meanwhile, so the list of threads is read again until it has no new ones. A thread created by
+ * a followed thread has inherited events and must not get events of its own; it is recognised by the kernel's report of
+ * its creation in our buffers.
  */
 #include "source/cpu/perf_attach.h"
 

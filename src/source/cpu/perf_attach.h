@@ -12,7 +12,8 @@
 int sonde_perf_attach(struct sonde_perf_events *events, struct sonde_perf_rings *rings, pid_t pid, pid_t **tids,
 		      size_t *count);
 
-/* Writes at most `max` children of all its threads and returns their number; none if the kernel does not list them. */
+/* Writes the children of all threads of `pid`, at most `max`, and returns their number; 0 if the kernel does not list
+ * children. */
 size_t sonde_perf_attach_children(pid_t pid, pid_t *out, size_t max);
 
 #endif

@@ -1,7 +1,8 @@
 /* perf_event.c: opens and decodes the perf events of the cpu source.
  *
  * Restrictions of a kernel or user are found by trying: kernel samples need perf_event_paranoid ≤ 1 or CAP_PERFMON, and
- * build-ids need Linux 5.12. The first event that opens settles the shape for all.
+ * build-ids need Linux 5.12. Once an event has been opened with a shape (struct sonde_perf_shape), all later events use
+ * that shape.
  */
 #include "source/cpu/perf_event.h"
 
@@ -36,7 +37,7 @@ static const uint8_t places[SONDE_UNWIND_REGISTERS] = {0,  1,  2,  3,  4,  5,  6
 
 #define PHI 1.6180339887498948482
 #define SECOND_NS 1e9
-#define EXTRA_LESS_B 8 /* how much shorter the stack copy of extra events is */
+#define EXTRA_LESS_B 8 /* the stack copies of extra events are this much shorter */
 
 static long open_event(struct perf_event_attr *attr, pid_t tid, int cpu)
 {

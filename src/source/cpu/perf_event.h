@@ -1,10 +1,10 @@
 /* perf_event.h: the perf events of the cpu source: which ones, in what format, and why they cannot be opened.
  *
  * Each followed task has two sampling events on each CPU, with periods φT and φ²T (T = 1 / rate, φ the golden ratio).
- * Together, they give one sample per T of CPU time, each standing for T, and no cycle that is a rational multiple of T
- * is in lockstep with either event. Jitter is no alternative: it would have to be set repeatedly by ioctl, which does
- * not reach inherited events. The first of the two also carries what the kernel reports besides samples (mappings,
- * names, forks, exits, switches).
+ * Together, they take one sample per T of CPU time, so each sample counts as T, and neither event runs in lockstep with
+ * a cycle of the program whose length is a rational multiple of T. Random periods are no alternative: they would have
+ * to be set again and again by ioctl, which has no effect on inherited events. The first of the two events also
+ * delivers what the kernel reports besides samples (mappings, names, forks, exits, switches).
  *
  * Format of samples: TID, TIME, [CALLCHAIN: kernel frames], REGS_USER, STACK_USER. All other records end with TID,
  * TIME.
@@ -41,15 +41,16 @@ struct sonde_perf_events {
 	size_t count, cap;
 };
 
-/* 0, or a negative errno; sonde_error_text() says why this user cannot sample here, and the remedy. */
+/* Tests whether this user can sample here. Returns 0, or a negative errno; sonde_error_text() then gives the reason and
+ * the remedy. */
 int sonde_perf_events_probe(void);
 
-/* Follows task `tid` and the tasks that it creates, on every CPU of `rings`; from its next exec on, or at once. -ESRCH
- * if it has ended. */
+/* Follows task `tid` and the tasks that it creates, on every CPU of `rings`: from its next exec on if `from_exec`, else
+ * at once. -ESRCH if the task has ended. */
 int sonde_perf_events_follow(struct sonde_perf_events *events, struct sonde_perf_rings *rings, pid_t tid,
 			     int from_exec);
-/* Opens one more sampling event on `tid`, enabled at once, with its own period. Failure is ignored. Its stack copies
- * are 8 bytes shorter, which identifies its samples. */
+/* Opens one more sampling event on `tid`, enabled at once, with its own period. Failure is ignored. The event's stack
+ * copies are 8 bytes shorter than those of other events, by which its samples are recognised. */
 void sonde_perf_events_extra(struct sonde_perf_events *events, struct sonde_perf_rings *rings, pid_t tid,
 			     uint64_t period_ns);
 void sonde_perf_events_close(struct sonde_perf_events *events);

@@ -1,10 +1,10 @@
 /* perf_ring.c: the kernel's perf event buffers, one per CPU, read as one stream in time order.
  *
- * Each buffer belongs to a dummy event of our own process, into which the real events are redirected. So the buffer
- * does not hang up when the target's main thread ends, and its size does not depend on the process that is attached to.
- * Records are used in place (a stack copy is 16 KB: copying it again would double the recorder's overhead). Only
- * records that wrap around the end are assembled in a scratch buffer. A buffer's tail advances when the next record is
- * requested.
+ * Each buffer belongs to a dummy event of our own process, into which the real events are redirected. So poll() does
+ * not report a hang-up when the target's main thread ends, and the buffer's size does not depend on the process that is
+ * attached to. Records are used in place (a stack copy is 16 KB: copying it again would double the recorder's
+ * overhead). Only records that wrap around the end are assembled in a scratch buffer. A buffer's tail advances when the
+ * next record is requested.
  *
  * spill() copies pending records into memory before a slow operation; next() reads the copies first.
  */
@@ -23,7 +23,7 @@
 #include "source/resource/proc_stat.h"
 #include "util/error.h"
 
-#define SPILL_MAX_B (64u << 20) /* of all buffers together */
+#define SPILL_MAX_B (64u << 20) /* maximum of spilled records, over all buffers together */
 #define RECORD_MAX_B 65536      /* perf_event_header.size is 16 bits */
 #define NOTHING UINT64_MAX
 
@@ -187,8 +187,8 @@ int sonde_perf_rings_add(struct sonde_perf_rings *rings, size_t index, int fd)
 
 /* --- records --------------------------------------------------------------------------------------------- */
 
-/* The header of the record at any position `at`. Records and their sizes are aligned to 8, so headers and 8-byte words
- * never wrap. */
+/* The header of the record at position `at` of the stream, which may be larger than the buffer. Records and their sizes
+ * are aligned to 8, so headers and 8-byte words never wrap. */
 static const struct perf_event_header *head_at(const struct sonde_perf_rings *rings, const struct ring *ring,
 					       uint64_t at)
 {
@@ -233,7 +233,7 @@ static void look_ahead(struct sonde_perf_rings *rings, struct ring *ring)
 	ring->next_ns = word_at(rings, ring, ring->tail + time_offset(head));
 }
 
-/* Returns the consumed space to the kernel. Release: our reads of the records come before. */
+/* Returns the consumed space to the kernel. Release order: our reads of the records must be complete before. */
 static void publish_tail(struct ring *ring)
 {
 	atomic_store_explicit((_Atomic __u64 *)&ring->page->data_tail, ring->tail, memory_order_release);
@@ -274,7 +274,7 @@ void sonde_perf_rings_update(struct sonde_perf_rings *rings)
 	}
 }
 
-/* The record at `at`, contiguous. */
+/* Returns the record at `at` as contiguous memory: a record that wraps around is copied to the scratch buffer. */
 static const struct perf_event_header *whole(struct sonde_perf_rings *rings, const struct ring *ring, uint64_t at)
 {
 	const struct perf_event_header *head = head_at(rings, ring, at);
@@ -321,7 +321,7 @@ static int reserve_spill(struct ring *ring, size_t more_b)
 	return 0;
 }
 
-/* Moves the remaining spilled records to the front. */
+/* Moves the spilled records that have not been taken to the front of their memory. */
 static void close_gap(struct sonde_perf_rings *rings, struct ring *ring)
 {
 	if (!ring->spill_at)

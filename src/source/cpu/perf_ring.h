@@ -12,19 +12,20 @@
 
 struct sonde_perf_rings;
 
-/* Opens and maps a buffer for each online CPU. Its size is `want_b` bytes of data, halved until the kernel grants it,
- * but at least `least_b`. A buffer's descriptor becomes readable when the buffer is 1 / `wake_part` full. */
+/* Opens and maps a buffer for each online CPU. Each buffer's size is `want_b` bytes of data; if the kernel refuses it,
+ * the size is halved until the kernel grants it or it would be less than `least_b`. A buffer's descriptor becomes
+ * readable when the buffer is 1 / `wake_part` full. */
 int sonde_perf_rings_open(struct sonde_perf_rings **out, size_t want_b, size_t least_b, unsigned wake_part);
 void sonde_perf_rings_close(struct sonde_perf_rings *rings); /* NULL is fine */
 
 size_t sonde_perf_rings_count(const struct sonde_perf_rings *rings);
-size_t sonde_perf_rings_size_b(const struct sonde_perf_rings *rings); /* of one buffer */
+size_t sonde_perf_rings_size_b(const struct sonde_perf_rings *rings); /* the size of each buffer */
 int sonde_perf_rings_cpu(const struct sonde_perf_rings *rings, size_t index);
 
 /* Redirects the records of event `fd` into buffer `index`; both must be of the same CPU. */
 int sonde_perf_rings_add(struct sonde_perf_rings *rings, size_t index, int fd);
 
-/* Reads how far the kernel has written. */
+/* Reads how far the kernel has written into each buffer. */
 void sonde_perf_rings_update(struct sonde_perf_rings *rings);
 
 struct sonde_perf_record {
@@ -36,8 +37,8 @@ struct sonde_perf_record {
 /* Returns 1 and the earliest record before horizon_ns, or 0 if there is none. Releases the previous record. */
 int sonde_perf_rings_next(struct sonde_perf_rings *rings, uint64_t horizon_ns, struct sonde_perf_record *out);
 
-/* Moves all pending records into memory (bounded), so that the buffers have room during a slow operation. Invalidates
- * the record returned by next(), whose bytes the caller must have copied. */
+/* Moves all pending records into our memory, up to a limit, so that the buffers have room during a slow operation.
+ * Invalidates the record returned by next(), whose bytes the caller must have copied. */
 void sonde_perf_rings_spill(struct sonde_perf_rings *rings);
 
 /* Like spill(), but only for buffers that are more than half full. */

@@ -13,9 +13,9 @@
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 
-#define SHORT_PERIODS 10u /* in periods: a thread that ran for longer lends no stack to others of its program */
+#define SHORT_PERIODS 10u /* a thread that ran for more periods lends no stack to others of its program */
 
-/* Bytes of a record before the TID, TIME that end it. */
+/* The size of a record without the TID and TIME at its end. */
 static size_t body_b(const struct perf_event_header *head)
 {
 	return head->size - 16u;
@@ -44,13 +44,13 @@ static void write_time(struct sonde_source_run *run, uint64_t time_ns, const str
 	sonde_recorder_sample(run->recorder, time_ns, time->thread, stack, time->cpu_ns, status);
 }
 
-/* Writes time without a stack. */
+/* Writes CPU time that has no stack. */
 void sonde_cpu_write_unsampled(struct sonde_source_run *run, uint64_t time_ns, uint32_t thread, uint64_t cpu_ns)
 {
 	write_time(run, time_ns, &(struct sonde_new_thread_time){thread, cpu_ns}, 0, SONDE_STACK_NOT_SAMPLED);
 }
 
-/* Writes kernel time where the kernel may not be sampled. */
+/* Writes kernel time, if the kernel may not be sampled. */
 void sonde_cpu_write_kernel(struct sonde_source_run *run, uint64_t time_ns, uint32_t thread, uint64_t cpu_ns)
 {
 	run->kernel_ns += cpu_ns;
@@ -141,7 +141,7 @@ static int has_task(const struct perf_event_header *head)
 	return body_b(head) >= sizeof *head + 16;
 }
 
-/* Writes the time of threads that waited for a stack of their program. */
+/* Writes the CPU time of ended threads that was kept back until their program has a stack. */
 void sonde_cpu_write_waiting(struct sonde_source_run *run, uint64_t time_ns, int final)
 {
 	struct sonde_new_thread_time time;
@@ -155,7 +155,7 @@ void sonde_cpu_write_waiting(struct sonde_source_run *run, uint64_t time_ns, int
 }
 
 /* Writes the time that a thread's samples do not cover, with one of its stacks. A thread without a stack borrows one
- * from another thread of its program, or waits until there is one. */
+ * from another thread of its program, or its time is kept back until there is one. */
 static void write_left_out(struct sonde_source_run *run, const struct sonde_perf_record *record, pid_t pid, pid_t tid,
 			   const struct sonde_thread_total *total)
 {
@@ -204,7 +204,7 @@ static void on_exit_record(struct sonde_source_run *run, const struct sonde_perf
 	sonde_cpu_switches_forget(run, tid);
 }
 
-/* Time before the exec belongs to the old program. */
+/* Handles an exec: CPU time before it is written for the old program. */
 static void on_exec(struct sonde_source_run *run, const struct sonde_perf_record *record, const char *name)
 {
 	const uint32_t *ids = (const uint32_t *)(record->header + 1);

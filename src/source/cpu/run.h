@@ -24,7 +24,7 @@
 struct sonde_cpu_known {
 	pid_t pid, tid;
 	uint32_t thread;
-	uint64_t off_ns;  /* when it lost the CPU, if that was its last event; 0 = it got one */
+	uint64_t off_ns;  /* when it lost the CPU; 0 = its last switch gave it one */
 	uint32_t creator; /* without BPF: creator of a thread that has not run yet; 0 = unknown */
 	uint64_t born_ns;
 };
@@ -69,16 +69,17 @@ struct sonde_source_run {
 /* Handles one record. The records of all CPUs must be passed in time order. */
 void sonde_cpu_record(struct sonde_source_run *run, const struct sonde_perf_record *record);
 
-/* These write CPU time of threads (0 = unknown thread): time without a stack; time in the kernel, if that may not be
- * sampled; time of threads that wait for a stack of their program (`final`: there will be none). */
+/* These three write CPU time of threads (0 = unknown thread): unsampled() time without a stack; kernel() time in the
+ * kernel, if the kernel may not be sampled; waiting() time of ended threads whose program had no stack yet (`final`: it
+ * will get none). */
 void sonde_cpu_write_unsampled(struct sonde_source_run *run, uint64_t time_ns, uint32_t thread, uint64_t cpu_ns);
 void sonde_cpu_write_kernel(struct sonde_source_run *run, uint64_t time_ns, uint32_t thread, uint64_t cpu_ns);
 void sonde_cpu_write_waiting(struct sonde_source_run *run, uint64_t time_ns, int final);
 
 void sonde_cpu_count_lost(struct sonde_source_run *run, const char *cause, uint64_t count, uint64_t time_ns);
 
-/* Context switches by BPF (cpu/switches.c). If BPF is refused these do nothing, and the perf events report the
- * switches. */
+/* Context switches by BPF (cpu/switches.c). If BPF is refused, these functions do nothing, and the perf events report
+ * the switches. */
 void sonde_cpu_switches_open(struct sonde_source_run *run); /* call before opening events */
 void sonde_cpu_switches_start(struct sonde_source_run *run);
 /* Follows all threads of a process, and the threads that they create. */
@@ -87,11 +88,11 @@ void sonde_cpu_switches_close(struct sonde_source_run *run);
 /* Reads how far the BPF rings have been written; call it after updating the events' buffers (cpu/perf_ring.h). `final`:
  * the last call. */
 void sonde_cpu_switches_update(struct sonde_source_run *run, int final);
-/* Handles all switches before horizon_ns. */
+/* Handles all switches with times before horizon_ns. */
 void sonde_cpu_switches_take(struct sonde_source_run *run, uint64_t horizon_ns);
-/* Call it when a lifetime of the tid begins or ends. */
+/* Forgets what is known of the tid; call it when a thread with that tid begins or ends. */
 void sonde_cpu_switches_forget(struct sonde_source_run *run, pid_t tid);
-/* Without BPF: notes that a thread was created, and adds that to the event of its first time on a CPU. */
+/* Without BPF: notes who created a thread; the event of the thread's first time on a CPU will name its creator. */
 void sonde_cpu_switches_born(struct sonde_source_run *run, pid_t tid, uint32_t creator, uint64_t time_ns);
 void sonde_cpu_switches_first(struct sonde_source_run *run, pid_t tid, struct sonde_recorder_switch *event);
 /* Describes how switches are recorded, and why not by BPF. */

@@ -1,7 +1,7 @@
 /* switches.c: context switches of the cpu source by BPF, where permitted and worth its startup cost.
  *
- * Loading and attaching the programs takes 3 to 4 ms, and the kernel waits up to 15 ms more if programs were detached a
- * moment ago. BPF is used if the environment has SONDE_SWITCHES=bpf. Otherwise, or if BPF is refused, switches are
+ * Loading and attaching the programs takes 3 to 4 ms, and the kernel waits up to 15 ms more if programs were detached
+ * just before. BPF is used if the environment has SONDE_SWITCHES=bpf. Otherwise, or if BPF is refused, switches are
  * records of the perf events, which lack the time of the wakeup and the waker.
  *
  * The programs also see a command before its exec, and a task until its very end; perf events see neither. The clocks
@@ -21,7 +21,8 @@
 #define LOST "buffer of context switches full"
 
 /* On the kernel tested (6.18, in a virtual machine) the programs miss switches to a task while the machine is busy, so
- * that their times do not add up. Records stay the default until that is understood. */
+ * the times computed from their switches are wrong. Records of perf events stay the default until the cause is
+ * known. */
 static int is_wanted(void)
 {
 	const char *how = getenv("SONDE_SWITCHES");
@@ -46,8 +47,8 @@ static void give_up(struct sonde_source_run *run)
 	sonde_cpu_switches_close(run);
 }
 
-/* When attaching, this is called for each running process. BPF can be given up only before the first process has
- * events, since those events do not report switches. */
+/* When attaching, this is called for each running process. Falling back from BPF is possible only before the first
+ * process has events, since events that were opened for use with BPF do not report switches. */
 void sonde_cpu_switches_follow(struct sonde_source_run *run, pid_t pid)
 {
 	int is_first = !run->events.count;
@@ -100,7 +101,7 @@ void sonde_cpu_switches_first(struct sonde_source_run *run, pid_t tid, struct so
 	*known = (struct sonde_cpu_known){0};
 }
 
-/* The recording's id of a thread. An exiting thread may already have ended for the recorder and must not be created
+/* The recording's id of a thread. For the recorder, an exiting thread may have ended already; it must not be created
  * again. */
 static uint32_t thread_of(struct sonde_source_run *run, uint32_t word, uint32_t number, uint64_t time_ns)
 {
@@ -125,8 +126,8 @@ static uint32_t waker_of(struct sonde_source_run *run, const struct sonde_sched_
 	return sonde_recorder_known(run->recorder, pid, tid, record->woken_ns);
 }
 
-/* Notes that a thread lost the CPU, or got it (off_ns 0), and returns the time since which it had been off. Two
- * switches of the same kind in a row mean that one is missing. */
+/* Notes that a thread lost the CPU, or got one (off_ns 0), and returns the time at which it had lost the CPU before.
+ * Two switches of the same kind in a row mean that the one between them is missing. */
 static uint64_t note(struct sonde_source_run *run, pid_t tid, uint64_t off_ns)
 {
 	struct sonde_cpu_known *known = place_of(run, tid);

@@ -1,9 +1,9 @@
-/* thread_clock.c: thread CPU time from switch records, and the time that samples stand for.
+/* thread_clock.c: the CPU time of threads, from context-switch records, and how much of it each sample accounts for.
  *
- * Switch records come in pairs. If one is missing, the interval adds to the uncertainty, not to the total, and so does
- * the time in which a CPU lost records. The kernel's own count removes the uncertainty: it replaces everything counted
- * before it was read, and only the part of an interval after that reading still counts. A clock with more than 2 % of
- * uncertainty is not used.
+ * Switch records come in pairs. If one of a pair is missing, the interval adds to the uncertainty, not to the total.
+ * The same holds for the time in which a CPU lost records. The kernel's own count removes the uncertainty: it replaces
+ * everything that was counted before it was read, and of an interval that is open at that time, only the part after the
+ * reading is added. A clock with more than 2 % of uncertainty is not used.
  */
 #include "source/cpu/thread_clock.h"
 
@@ -63,7 +63,7 @@ static void doubt(struct sonde_thread_clocks *clocks, struct sonde_clock_row *fi
 	clocks->doubts = 1;
 }
 
-/* The part of an interval after the clock was set. */
+/* The length of the part of an interval that lies after the time at which the clock was set. */
 static uint64_t length(const struct sonde_clock_row *first, uint64_t in_ns, uint64_t out_ns)
 {
 	if (in_ns < first->set_at_ns)
@@ -71,7 +71,8 @@ static uint64_t length(const struct sonde_clock_row *first, uint64_t in_ns, uint
 	return out_ns > in_ns ? out_ns - in_ns : 0;
 }
 
-/* A thread is on one CPU only: intervals that are open on other CPUs ended at an unknown time. */
+/* A thread can be on one CPU only, so intervals that are open on other CPUs (not `but`) have ended at an unknown time:
+ * closes them. */
 static void cancel(struct sonde_thread_clocks *clocks, struct sonde_clock_row *first, const struct sonde_clock_row *but,
 		   uint64_t time_ns)
 {
@@ -152,7 +153,7 @@ void sonde_thread_clocks_exec(struct sonde_thread_clocks *clocks, pid_t tid, int
 	struct sonde_clock_row *first = get_first(clocks, tid, time_ns);
 	if (!first)
 		return;
-	if (first->cpu < 0) { /* its events start with this exec */
+	if (first->cpu < 0) { /* switches are recorded for it from this exec on */
 		first->cpu = cpu;
 		first->in_ns = time_ns;
 		first->set_at_ns = time_ns;
@@ -178,11 +179,12 @@ uint64_t sonde_thread_clocks_read(pid_t tid)
 	return strtoull(text, NULL, 10);
 }
 
-/* Ignores a count below ours: it belongs to another thread that now has the tid. */
+/* Sets a clock from the kernel's count. Ignores a count below ours, since it belongs to another thread that now has the
+ * tid. */
 static void set(struct sonde_clock_row *first, uint64_t ran_ns, uint64_t time_ns)
 {
 	uint64_t since_ns = first->known_ns > first->checked_ns ? first->known_ns - first->checked_ns : 0;
-	uint64_t most_ns = STALE_NS + since_ns / 8; /* ours includes time taken by interrupts and other VMs */
+	uint64_t most_ns = STALE_NS + since_ns / 8; /* our count includes time taken by interrupts and other VMs */
 	if (ran_ns < first->before_ns || ran_ns - first->before_ns + most_ns < first->known_ns)
 		return;
 	first->known_ns = first->checked_ns = ran_ns - first->before_ns;
@@ -207,8 +209,8 @@ static uint64_t clock_at(const struct sonde_thread_clocks *clocks, const struct 
 	return ran_ns;
 }
 
-/* True if a clock is to be set. Where its remainder counts as kernel time, even a clock without uncertainty must follow
- * the kernel's count. */
+/* True if a clock is to be set from the kernel's count. If time without samples is written as kernel time, even a clock
+ * without uncertainty must follow the kernel's count. */
 static int is_due(const struct sonde_thread_clocks *clocks, const struct sonde_clock_row *row, uint64_t now_ns)
 {
 	return row->doubt_ns || (clocks->user_only && clock_at(clocks, row, now_ns) >= row->checked_ns + CHECK_NS);
@@ -245,8 +247,8 @@ static int is_known(const struct sonde_thread_clocks *clocks, const struct sonde
 
 /* --- what samples stand for ------------------------------------------------------------------------------ */
 
-/* usual_lag_ns(): the time that samples may lag without a loss on two CPUs, rounded up. most_left_ns(): the most time
- * that a kept stack may stand for. */
+/* usual_lag_ns(): how far the samples of a thread that runs on two CPUs may lag behind its clock without a loss,
+ * rounded up. most_left_ns(): how much time may be attributed to a kept stack, at most. */
 static uint64_t usual_lag_ns(const struct sonde_thread_clocks *clocks)
 {
 	return clocks->sampling.period_ns[0] + clocks->sampling.period_ns[1];
@@ -257,7 +259,7 @@ static uint64_t most_left_ns(const struct sonde_thread_clocks *clocks)
 	return 2 * usual_lag_ns(clocks);
 }
 
-/* Marks the thread's time up to ran_ns as complete: only later time can be missing. */
+/* Marks the thread's time up to ran_ns as complete: from now on, only time after it can count as missing. */
 static void is_whole(const struct sonde_thread_clocks *clocks, struct sonde_clock_row *first, uint64_t ran_ns)
 {
 	first->losses = clocks->losses;
@@ -265,7 +267,7 @@ static void is_whole(const struct sonde_thread_clocks *clocks, struct sonde_cloc
 	first->whole_given_ns = first->given_ns;
 }
 
-/* Time for which nothing has been written. */
+/* The part of the thread's time that has not been written yet. */
 static uint64_t open_ns(const struct sonde_clock_row *first, uint64_t ran_ns)
 {
 	uint64_t written_ns = first->given_ns + first->kernel_ns;
@@ -285,7 +287,8 @@ static uint64_t lag_ns(const struct sonde_thread_clocks *clocks, const struct so
 	return lag > 0 ? (uint64_t)lag : 0;
 }
 
-/* A sampled thread is on the CPU; if no switch record says so, that record was lost. */
+/* A thread that is sampled on a CPU is running there. If no switch record has put it there, that record was lost, and
+ * an interval is opened. */
 static struct sonde_clock_row *get_running(struct sonde_thread_clocks *clocks, pid_t tid, int cpu, uint64_t time_ns)
 {
 	struct sonde_clock_row *first = get_first(clocks, tid, time_ns);
@@ -316,7 +319,7 @@ struct sonde_thread_share sonde_thread_clocks_sample(struct sonde_thread_clocks 
 		return share;
 	}
 	uint64_t capacity_ns = open_ns(first, ran_ns);
-	if (share.weight_ns > capacity_ns) /* the kernel swaps events between threads: this sample is another's */
+	if (share.weight_ns > capacity_ns) /* the kernel swaps events between threads: part belongs to another */
 		share.weight_ns = capacity_ns;
 	uint64_t lag = lag_ns(clocks, first, ran_ns), usual = usual_lag_ns(clocks) + share.weight_ns;
 	int lossy = first->losses != clocks->losses;
@@ -345,8 +348,8 @@ uint64_t sonde_thread_clocks_extra(struct sonde_thread_clocks *clocks, pid_t tid
 	return weight_ns;
 }
 
-/* Time that samples of user code will no longer cover: events fire in the kernel too, but write nothing there. On each
- * CPU samples may lag by the events' periods. */
+/* The time that counts as kernel time, because no sample of user code will cover it any more: events also fire in the
+ * kernel, but write nothing there. On each CPU, samples may lag by the events' periods. */
 static uint64_t kernel_due_ns(const struct sonde_thread_clocks *clocks, const struct sonde_clock_row *first,
 			      uint64_t time_ns)
 {
@@ -414,7 +417,7 @@ void sonde_thread_clocks_hint(struct sonde_thread_clocks *clocks, pid_t tid, uin
 	first->status = status;
 }
 
-/* The unfinished part of the periods when the thread ended, scaled by the user share. */
+/* The part of the events' periods that was unfinished when the thread ended, scaled by the user share. */
 static uint64_t remainder_of_periods_ns(const struct sonde_thread_clocks *clocks, const struct sonde_clock_row *first)
 {
 	double remainder = 0;
@@ -451,7 +454,7 @@ static uint64_t user_remainder_ns(struct sonde_thread_clocks *clocks, const stru
 	return remainder_ns < capacity_ns ? remainder_ns : capacity_ns;
 }
 
-/* Splits the uncovered time into the part that a stack may stand for and the rest. */
+/* Splits the time that no sample covers into the part that may be attributed to a stack and the rest. */
 static void weigh_remainder(struct sonde_thread_clocks *clocks, struct sonde_clock_row *first, uint64_t ran_ns,
 			    struct sonde_thread_total *out)
 {
@@ -486,7 +489,7 @@ struct sonde_thread_total sonde_thread_clocks_total(struct sonde_thread_clocks *
 	total.samples = first->samples;
 	total.stack = first->stack;
 	total.status = first->status;
-	/* set after the thread's end: the kernel's final count */
+	/* if the clock was set after the thread's end, it has the kernel's final count */
 	if (is_known(clocks, first, ran_ns, time_ns < first->set_at_ns ? first->set_at_ns : time_ns))
 		weigh_remainder(clocks, first, ran_ns, &total);
 	if (first->doubt_ns <= ran_ns / DOUBT_SHARE)

@@ -1,10 +1,10 @@
-/* thread_clock.h: thread CPU time from context-switch records, and the time that each sample stands for.
+/* thread_clock.h: the CPU time of threads, from context-switch records, and how much of it each sample accounts for.
  *
  * A thread's events start with a whole period on each CPU that it visits, so the time after its last sample there is
  * missing, and a process that lives for less than a period is never sampled at all. The clocks know how much is
- * missing, and keep one of the thread's stacks, chosen at random, which stands for the missing time if that is short.
- * Time missing because of lost records is attributed to no stack. Lost records add to the uncertainty of a clock until
- * it is set from /proc. Times of one thread never go back. Not thread-safe.
+ * missing, and keep one of the thread's stacks, chosen at random. If the missing time is short, it is attributed to
+ * this stack. Time that is missing because records were lost is attributed to no stack. Lost records add to the
+ * uncertainty of a clock until it is set from /proc. Times of one thread never go back. Not thread-safe.
  */
 #ifndef SONDE_SOURCE_CPU_THREAD_CLOCK_H
 #define SONDE_SOURCE_CPU_THREAD_CLOCK_H
@@ -14,7 +14,7 @@
 
 struct sonde_thread_clocks;
 
-/* The periods of the two sampling events; every sample stands for weight_ns. */
+/* The periods of the two sampling events, and the CPU time that every sample accounts for, weight_ns. */
 struct sonde_thread_sampling {
 	uint64_t period_ns[2];
 	uint64_t weight_ns;
@@ -48,7 +48,7 @@ void sonde_thread_clocks_settle(struct sonde_thread_clocks *clocks);
 void sonde_thread_clocks_set(struct sonde_thread_clocks *clocks, pid_t tid, uint64_t ran_ns, uint64_t time_ns);
 uint64_t sonde_thread_clocks_read(pid_t tid); /* how long a thread has run since its creation; 0 = unknown */
 
-/* The CPU time to write for a sample: in total never more than the thread ran. */
+/* The CPU time to write for a sample. The sum over a thread's samples never exceeds the time that the thread ran. */
 struct sonde_thread_share {
 	uint64_t weight_ns;
 	uint64_t lost_ns; /* time before the sample that belongs to no stack */
@@ -58,8 +58,9 @@ struct sonde_thread_share {
 struct sonde_thread_share sonde_thread_clocks_sample(struct sonde_thread_clocks *clocks, pid_t tid, int cpu,
 						     uint64_t time_ns);
 
-/* The time that an extra sample may stand for: time of the thread that its own samples do not cover; 0 = none. If no
- * records are lost, only threads that fork have much uncovered time, since their events continue in their children. */
+/* The time that may be attributed to an extra sample: the part of the thread's time that its regular samples do not
+ * cover; 0 = none. If no records are lost, only threads that fork have much uncovered time, since their events continue
+ * in their children. */
 uint64_t sonde_thread_clocks_extra(struct sonde_thread_clocks *clocks, pid_t tid, int cpu, uint64_t time_ns);
 
 /* The kernel time to write now for a thread (`owner`: its id in the recording): the part of its clock that samples of
@@ -74,22 +75,22 @@ int sonde_thread_clocks_next_kernel(struct sonde_thread_clocks *clocks, uint32_t
 /* Reports a stack of the thread; one of them is kept. */
 void sonde_thread_clocks_stack(struct sonde_thread_clocks *clocks, pid_t tid, uint32_t stack, uint8_t status);
 
-/* hint() sets a stack that stands for the thread as long as it has no sample; missing() returns true if one is
- * needed. */
+/* hint() sets a stack to which the thread's time is attributed as long as the thread has no sample; missing() returns
+ * true if the thread needs such a stack. */
 int sonde_thread_clocks_missing(const struct sonde_thread_clocks *clocks, pid_t tid);
 void sonde_thread_clocks_hint(struct sonde_thread_clocks *clocks, pid_t tid, uint32_t stack, uint8_t status);
 
 struct sonde_thread_total {
 	uint64_t cpu_ns;    /* total CPU time; 0 = never seen, or not known within 2 % */
-	uint64_t left_ns;   /* not covered by samples; `stack` may stand for it */
-	uint64_t lost_ns;   /* not covered by samples, and no stack may stand for it */
+	uint64_t left_ns;   /* CPU time not covered by samples, which may be attributed to `stack` */
+	uint64_t lost_ns;   /* CPU time not covered by samples, which must not be attributed to a stack */
 	uint64_t kernel_ns; /* kernel time, if the kernel is not sampled */
 	uint64_t samples;   /* number of samples */
-	uint32_t stack;     /* one of their stacks; 0 = none */
+	uint32_t stack;     /* stack of one of the samples; 0 = none */
 	uint8_t status;
 };
 
-/* The total as of time_ns. From then on, left_ns and lost_ns count as written. */
+/* The total as of time_ns. After this call, the returned left_ns and lost_ns count as written. */
 struct sonde_thread_total sonde_thread_clocks_total(struct sonde_thread_clocks *clocks, pid_t tid, uint64_t time_ns);
 
 /* Like total(), for a thread that ended at time_ns; its tid is free again. */

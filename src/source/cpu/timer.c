@@ -3,8 +3,8 @@
  * libsonde-cpu.so is preloaded into the command and the processes it starts. Samples arrive through the channel
  * (target/channel.h), which is drained before this source. They are unwound at once, while the process is probably
  * alive, kept until our own drain, and written in time order. A sample carries its thread's CPU clock, and its weight
- * is the advance of that clock since the previous sample. So no CPU time is lost with samples that found no room, and
- * none is counted twice across exec.
+ * is the advance of that clock since the previous sample. So no CPU time is lost if a sample found no room in its ring
+ * (the next sample includes it), and none is counted twice across an exec.
  *
  * Nothing reports mappings: /proc/PID/maps is read when a process connects and again, at most once per drain, when an
  * address is unknown. This source writes the record of "cpu", as the perf source does where it can run.
@@ -54,7 +54,7 @@ struct sonde_source_run {
 	struct sonde_channel *channel;
 	struct sonde_channel_listener listener;
 	struct sonde_timer_tasks tasks;
-	struct row *rows; /* unwound, not yet written */
+	struct row *rows; /* samples that have been unwound but not yet written */
 	size_t row_count, row_cap;
 	char why[256]; /* why perf events are not used */
 	pid_t pid;
@@ -158,8 +158,8 @@ static void keep_row(struct sonde_source_run *run, struct sonde_timer_process *p
 		run->sampled_ns += row->weight_ns;
 }
 
-/* Writes the CPU time of a process that no sample stands for: that of threads that were never seen, or that ended
- * before they found room in a ring. */
+/* Writes the part of a process's CPU time that is not covered by samples: the time of threads that were never seen, or
+ * that ended before they got a place in a ring. */
 static void write_unseen(struct sonde_source_run *run, struct sonde_timer_process *process)
 {
 	struct row remainder = {.time_ns = sonde_clock_now_ns(),
@@ -232,7 +232,7 @@ static void end_thread(struct sonde_source_run *run, struct sonde_timer_process 
 		sonde_recorder_comm(run->recorder, thread->pid, thread->tid, name, 0, time_ns);
 	if (thread->tid != thread->pid && time_ns > run->start_ns && sample->lr <= time_ns - run->start_ns)
 		sonde_recorder_born(run->recorder, id, time_ns - sample->lr);
-	if (sample->fp) /* it lives on, in a sandbox */
+	if (sample->fp) /* the thread lives on, in a sandbox */
 		sonde_unsampled_sandboxed(run->unsampled, thread->pid, name);
 	if (!process_ns) {
 		thread->ended = 1;
@@ -274,7 +274,7 @@ static void on_farewell(void *context, pid_t pid, const struct sonde_link_farewe
 	    farewell->start_ns > run->start_ns && farewell->start_ns < now_ns ? farewell->start_ns : now_ns;
 	char name[sizeof farewell->name + 1] = "";
 	memcpy(name, farewell->name, sizeof farewell->name);
-	/* Another source may have seen the process already, and its end. */
+	/* Another source may already have seen the process and its end. */
 	int is_over =
 	    !sonde_recorder_alive(run->recorder, pid) && sonde_recorder_known(run->recorder, pid, pid, start_ns);
 	if (!is_over && is_new(run, pid) && is_followed(run, (pid_t)farewell->parent))
@@ -336,7 +336,7 @@ static int has_no_perf(const struct sonde_record_options *options, char *why, si
 static int timer_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
 	char perf[256];
-	if (!options->command && !options->attach) /* it is only asked whether timers work */
+	if (!options->command && !options->attach) /* the caller only wants to know whether timers work */
 		return sonde_preload_probe(OBJECT, why, why_b);
 	if (!has_no_perf(options, perf, sizeof perf))
 		return -EALREADY;
@@ -418,7 +418,7 @@ static int timer_start(struct sonde_source_run *run, pid_t pid)
 	return 0;
 }
 
-/* Until it connects, if ever, the command has the name that /proc shows. */
+/* Names the command by what /proc shows. The name is used until the command connects, which it may never do. */
 static void name_command(struct sonde_source_run *run, uint64_t now_ns)
 {
 	struct sonde_proc_stat stat;

@@ -10,7 +10,7 @@
 
 struct sonde_timer_thread {
 	pid_t pid, tid;
-	uint64_t clock_ns; /* at its last sample */
+	uint64_t clock_ns; /* CPU clock of the thread at its last sample */
 	uint32_t stack;    /* its last stack: a node of the recording */
 	uint8_t status;    /* of that stack: enum sonde_stack_status */
 	uint8_t ended;
@@ -23,7 +23,7 @@ struct sonde_timer_process {
 	int ended;            /* a later process with that pid is a different one */
 	uint64_t start_ticks; /* start time in ticks since boot; 0 = it was already gone */
 	uint64_t batch;       /* batch in which its mappings were last allowed to be reread */
-	uint64_t sampled_ns;  /* CPU time that samples stand for */
+	uint64_t sampled_ns;  /* CPU time that samples account for */
 	uint64_t clock_ns;    /* CPU time of the process, reported when it ended; 0 = not yet */
 	uint32_t thread;      /* its main thread */
 };

@@ -17,7 +17,7 @@
 #include "util/error.h"
 
 #define OBJECT "libsonde-blas.so"
-#define ENVIRONMENT "SONDE_BLAS" /* for src/inject/blas/zones.c: seccomp filters, location of libsonde */
+#define ENVIRONMENT "SONDE_BLAS" /* read by src/inject/blas/zones.c: seccomp filters, location of libsonde */
 #define METHOD "BLAS and LAPACK calls through the dynamic linker; FLOP and bytes from their arguments"
 
 struct sonde_source_run {

@@ -1,8 +1,8 @@
 /* call_stacks.c: stacks of device calls (device/call_stacks.h).
  *
- * A process copies a stack once and then refers to it by number, in the same ring (src/runtime/call_stack.c): a number
- * is either defined before its use, or its definition was lost. Mappings are not reported: /proc/PID/maps is read when
- * a process connects, and again for an unknown address, at most once per drain.
+ * A process copies a stack once and then refers to it by number, in the same ring (src/runtime/call_stack.c): so a
+ * number is defined before it is used, unless its definition was lost. Mappings are not reported: /proc/PID/maps is
+ * read when a process connects, and again for an unknown address, at most once per drain.
  */
 #include "source/device/call_stacks.h"
 
@@ -24,7 +24,7 @@ struct known {
 
 struct process {
 	pid_t pid;
-	uint64_t round; /* in which its mappings were last allowed to be read again */
+	uint64_t round; /* drain in which its mappings were last allowed to be read again */
 	struct known *known;
 	size_t count; /* size of `known`, which is indexed by number */
 	struct process *next;
@@ -48,7 +48,7 @@ static struct process *find(const struct sonde_call_stacks *stacks, pid_t pid)
 	return process;
 }
 
-/* Read the maps now: the process may have exited before its stacks are unwound. */
+/* Reads the maps at once, since the process may exit before its stacks are unwound. */
 static void read_now(struct sonde_call_stacks *stacks, pid_t pid)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
@@ -87,7 +87,7 @@ static void on_closed(void *context, pid_t pid)
 	free(process);
 }
 
-/* NULL: it cannot be stored. */
+/* The entry for a stack's number; NULL if it cannot be stored. */
 static struct known *known_of(struct sonde_call_stacks *stacks, struct process *process, uint32_t number)
 {
 	if (number >= SONDE_CALL_STACKS_MAX) {
@@ -119,7 +119,7 @@ static struct known walk(struct sonde_call_stacks *stacks, struct process *proce
 	    .has_user = 1,
 	    .copy_only = 1, /* the live stack may differ from that of the recorded call */
 	    .leaf_only = !call->sp,
-	    .regs = {.pc = call->pc - 1, .sp = call->sp, .fp = call->fp}, /* it will return there */
+	    .regs = {.pc = call->pc - 1, .sp = call->sp, .fp = call->fp}, /* pc is the return address */
 	    .stack = (const uint8_t *)(call + 1),
 	    .stack_b = (size_t)call->stack_b,
 	};

@@ -12,7 +12,7 @@ struct sonde_channel;
 /* Registers as a listener of the channel. -ENOMEM, -ENOSPC. */
 int sonde_call_stacks_new(struct sonde_call_stacks **out, struct sonde_recorder *recorder,
 			  struct sonde_channel *channel);
-/* Call after the channel was drained. */
+/* Unwinds the stacks that have arrived; call it after each drain of the channel. */
 void sonde_call_stacks_drain(struct sonde_call_stacks *stacks);
 /* Writes pending stacks, counts lost ones, and frees. */
 void sonde_call_stacks_free(struct sonde_call_stacks *stacks);

@@ -1,4 +1,4 @@
-/* gpu.c: the gpu source: GPU work of unmodified programs, and the host activities for it (--gpu).
+/* gpu.c: the gpu source: GPU work of unmodified programs, and the host's calls that submit it or wait for it (--gpu).
  *
  * Each GPU API has an environment variable, read by its loader, that names an object to be placed in front of its
  * drivers. So a process that uses none of these APIs loads none of our objects. Their data comes through sonde/device.h
@@ -21,7 +21,7 @@
 static const struct api {
 	const char *name, *object;
 	const char *variable;
-	char separator; /* after an existing value, which is kept; 0 = an existing value wins */
+	char separator; /* written after an existing value, which is kept; 0 = an existing value is left unchanged */
 	const char *needs;
 } apis[] = {
     {"OpenCL", "libsonde-opencl.so", "OPENCL_LAYERS", ':',
@@ -49,7 +49,7 @@ static int object_find(const struct api *api, char *out, size_t out_b)
 	return result;
 }
 
-/* Another tool's object if there can be only one; otherwise NULL. */
+/* The object of another tool that the variable already names, if it can name only one; otherwise NULL. */
 static const char *taken_by(const struct api *api)
 {
 	const char *other = api->separator ? NULL : getenv(api->variable);
@@ -113,7 +113,7 @@ static void gpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fin
 		sonde_call_stacks_drain(run->stacks);
 }
 
-/* Why no process reported GPU work. */
+/* Writes why no process reported GPU work. */
 static void say_none(char *out, size_t out_b)
 {
 	size_t used = (size_t)snprintf(out, out_b, "no process used a GPU in a way that can be recorded.");

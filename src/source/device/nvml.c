@@ -4,7 +4,7 @@
  * readings become series: object "GPU 0 NAME"; memory that a recorded process holds is a series of that process. --gpu
  * reads everything, --energy alone only power and energy. All GPUs of the machine are read, whoever uses them.
  *
- * A nearly full GPU memory is reported while the command runs, not only afterwards: once per GPU.
+ * If a GPU's memory is nearly full, this is reported once per GPU, while the command runs and not only afterwards.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* nvml_device.c: a table of the items read from a GPU, and how they become readings (device/nvml_device.h).
  *
- * The driver's units are converted: per cent to thousandths, MHz to Hz, mJ to µJ, KiB to B. A mean over the time
- * between two readings (GPM counters), and a state that holds from one reading to the next (why clocks are low), are
- * converted to a running total, so that differences over any interval are right. PCIe bytes are taken from 64-bit
- * counters, else from GPM: 32 bits overflow in a twentieth of a second, and nvmlDeviceGetPcieThroughput() samples 20 ms
- * only.
+ * The driver's units are converted: per cent to thousandths, MHz to Hz, mJ to µJ, KiB to B. Two kinds of values are
+ * converted to running totals, so that differences over any interval are right: means over the time between two
+ * readings (GPM counters), and states that hold from one reading to the next (the reasons why clocks are low). PCIe
+ * bytes are taken from 64-bit counters, else from GPM: 32 bits overflow in a twentieth of a second, and
+ * nvmlDeviceGetPcieThroughput() samples 20 ms only.
  */
 #include "source/device/nvml_device.h"
 
@@ -14,7 +14,7 @@
 #include "base/clock.h"
 
 #define FAILURES_MAX 3u
-#define GPM_LEAST_NS 90000000u /* NVIDIA recommends 100 ms between two samples */
+#define GPM_LEAST_NS 90000000u /* minimum between two samples; NVIDIA recommends 100 ms */
 #define RECEIVED 0
 #define SENT 1
 
@@ -139,7 +139,8 @@ static const struct {
      SONDE_NVML_REASON_APPLICATIONS | SONDE_NVML_REASON_SYNC_BOOST | SONDE_NVML_REASON_DISPLAY, 0},
 };
 
-/* A reason holds until the next reading. Its series starts when the reason is first seen. */
+/* Reads why the clocks are low. A reason counts until the next reading. Its series starts when the reason is first
+ * seen. */
 static int read_reasons(struct sonde_nvml_device *device, uint64_t now_ns)
 {
 	unsigned long long reasons;
@@ -162,7 +163,7 @@ static int read_reasons(struct sonde_nvml_device *device, uint64_t now_ns)
 
 /* --- byte counters ----------------------------------------------------------------------------------------------- */
 
-/* −1: it has no value, or one that overflows too soon. */
+/* Returns −1 if the field has no value, or one that overflows too soon. */
 static int value_of(const struct sonde_nvml_field *field, uint64_t unit_b, uint64_t *out)
 {
 	if (field->code || (field->type != SONDE_NVML_U64 && field->type != SONDE_NVML_ULONG))
@@ -252,7 +253,7 @@ static int read_processes(struct sonde_nvml_device *device, uint64_t now_ns)
 static const struct {
 	enum sonde_nvml_gpm_id id;
 	enum sonde_metric metric;
-	double scale; /* converts to 1, or to B per second */
+	double scale; /* factor that converts to a fraction of 1, or to B per second */
 	int is_pcie;
 } gpm_rows[] = {
     {SONDE_NVML_GPM_SM_ACTIVE, SONDE_METRIC_DEVICE_SM_ACTIVE, 0.01, 0},

@@ -24,14 +24,14 @@ struct sonde_nvml_reading {
 
 typedef void sonde_nvml_put(void *context, const struct sonde_nvml_reading *reading);
 
-/* Our own total, of a driver counter that may restart. */
+/* Our own total of a driver's counter, which may restart. */
 struct sonde_nvml_total {
 	uint64_t last, sum;
 	int has_last;
 };
 
 struct sonde_nvml_item_state {
-	int code; /* why it is no longer requested; 0 = it is */
+	int code; /* NVML code because of which the value is no longer requested; 0 = it still is */
 	unsigned failures;
 	int was_read;
 };
@@ -41,11 +41,11 @@ struct sonde_nvml_device {
 	sonde_nvml_handle handle;
 	uint32_t index;
 	char name[SONDE_NVML_TEXT_B], uuid[SONDE_NVML_TEXT_B];
-	int lost_code; /* why the GPU was lost; 0 = it was not */
+	int lost_code; /* NVML code with which the GPU was lost; 0 = it was not lost */
 	uint64_t lost_ns;
 	struct sonde_nvml_item_state items[SONDE_NVML_ITEMS_MAX];
 	struct sonde_nvml_total energy_mj, pcie[2], nvlink[2]; /* received, sent */
-	int has_pcie, has_gpm_pcie;                            /* available from driver counters; from GPM */
+	int has_pcie, has_gpm_pcie;                            /* PCIe bytes: from driver counters; from GPM */
 	uint64_t reasons, reasons_ns;                          /* at the last reading */
 	struct sonde_nvml_slow {
 		uint64_t sum_ns;

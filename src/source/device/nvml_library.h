@@ -5,9 +5,9 @@
  * whose layout is declared here is used, by its name in the library:
  *
  *   nvmlInit_v2, nvmlDeviceGetCount_v2, nvmlDeviceGetHandleByIndex_v2: all drivers since 2012
- *   nvmlDeviceGetMemoryInfo: the first; total − free is the same as in the second, which separates reserved memory
+ *   nvmlDeviceGetMemoryInfo: the first version; total − free is the same in the second, which only adds reserved memory
  *   nvmlDeviceGetCurrentClocksEventReasons (R535), else …ThrottleReasons: the same bits
- *   nvmlDeviceGetComputeRunningProcesses_v3, else _v2: same layout; the first version's differs and is not used
+ *   nvmlDeviceGetComputeRunningProcesses_v3, else _v2: same layout; the first version differs and is not used
  *   nvmlGpm…: Hopper and later, R520 and later
  *
  * A missing function is NULL. All functions may be called from any thread; we use one thread at a time.

@@ -2,7 +2,7 @@
  *
  * Readings go into one of two lists under a lock: the thread fills one, the recorder empties the other. A round costs
  * CPU time of this thread in the driver; if that exceeds the allowed share of a CPU, the next round is delayed
- * (resource/budget.h). Signals are left to the recorder.
+ * (resource/budget.h). The thread blocks all signals, so that the recorder's thread receives them.
  *
  * Shared fields: `lists`, `filling`, `shared` and `is_requested_to_stop` under `lock`. Devices belong to the thread
  * until it has ended, except their names, which do not change after `shared.device_count` is set.
@@ -25,7 +25,7 @@
 
 enum { DEVICES_MAX = 64, LIST_MAX = 1 << 18 };
 #define DETAIL_EVERY_NS 500000000u
-#define LEFT_NS 4000000 /* unused budget that may be saved up */
+#define LEFT_NS 4000000 /* how much unused budget may be saved up */
 
 struct list {
 	struct sonde_nvml_reading *readings;
@@ -127,11 +127,11 @@ static uint64_t round_of(struct sonde_nvml_reader *reader, int is_last)
 	reader->shared.cpu_ns += cpu_ns;
 	pthread_mutex_unlock(&reader->lock);
 	if (write(reader->event_fd, &one, sizeof one) < 0)
-		return next_ns; /* readings are fetched when something else wakes the recorder */
+		return next_ns; /* the recorder fetches the readings when something else wakes it */
 	return due_ns > next_ns ? after(reader, due_ns) : next_ns;
 }
 
-/* Returns whether to stop. */
+/* Sleeps until `time_ns`, or until the reader is to stop; returns true in the latter case. */
 static int sleep_until(struct sonde_nvml_reader *reader, uint64_t time_ns)
 {
 	struct timespec at = {.tv_sec = (time_t)(time_ns / 1000000000u), .tv_nsec = (long)(time_ns % 1000000000u)};

@@ -25,16 +25,16 @@ struct sonde_nvml_reader_state {
 	int code;      /* why it could not start; 0 = it did */
 	char driver[SONDE_NVML_TEXT_B];
 	const struct sonde_nvml_device *devices;
-	uint32_t device_count, more; /* GPUs beyond those that are read */
+	uint32_t device_count, more; /* GPUs that are read; further GPUs, which are not */
 	uint64_t rounds, held_back, first_ns, last_ns;
-	uint64_t cpu_ns, begin_ns; /* CPU time of readings; start-up time of the driver */
+	uint64_t cpu_ns, begin_ns; /* CPU time spent on readings; time that the driver took to start */
 	uint64_t dropped;          /* readings not fetched in time */
 };
 
-/* Starts as soon as the driver does. -ENOENT without the library, -EAGAIN. */
+/* Starts the thread; readings begin as soon as the driver has started. -ENOENT without the library, -EAGAIN. */
 int sonde_nvml_reader_begin(struct sonde_nvml_reader **out, const struct sonde_nvml_reader_options *options);
 
-/* Becomes readable when there are readings. */
+/* A descriptor that becomes readable when there are readings. */
 int sonde_nvml_reader_fd(const struct sonde_nvml_reader *reader);
 
 /* Readings since the last call, in time order; valid until the next call. */

@@ -25,7 +25,7 @@ struct sonde_source_run {
 	char others[256]; /* the start of the path of another tool's object; "" = none */
 };
 
-/* No reason is reported where injection is impossible anyway. */
+/* Where injection is impossible anyway, a failure is returned without a reason. */
 static int nvtx_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
 	char path[PATH_MAX];

@@ -1,8 +1,8 @@
 /* changes.c: tracks the live blocks, and encodes events into columns (heap/chunks.h).
  *
  * The cost of an event here determines the overhead for programs that allocate much: it is one lookup of the live block
- * and one of its form (heap/forms.h), whose counts become the sums of sites when the chunk is written. Changes come in
- * batches, so that memory can be prefetched.
+ * and one of its form (a site and a size, heap/forms.h). The counts of forms become the sums of sites when the chunk is
+ * written. Changes come in batches, so that memory can be prefetched.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,24 +14,24 @@
 
 #define EVENTS_A_CHUNK (1u << 20)
 #define SITES_A_CHUNK 16384u
-#define AHEAD 16u /* changes: enough time for their slots to be loaded */
+#define AHEAD 16u /* how many changes ahead slots are prefetched: enough time for them to be loaded */
 #define FAR_AHEAD (2 * AHEAD)
 
 /* --- events ------------------------------------------------------------------------------------------------------ */
 
 #define LIFE_SHIFT 24u
-#define MARKS_MOST 4096u /* of a chunk, unless exact times are required */
+#define MARKS_MOST 4096u /* maximum of marks in a chunk, unless exact times are required */
 
-/* State that changes with every event of a batch: kept in registers, except for the events. */
+/* State that changes with every event of a batch. It is kept in registers, except for the events. */
 struct filling {
 	uint32_t *event; /* lifetime class << LIFE_SHIFT | the form's row × 2, + 1 if the block ends */
 	uint64_t live_b, live_blocks;
 	uint64_t last_begun;          /* address of the latest allocated block while it is alive; 0 = it has ended */
-	struct sonde_heap_slot ended; /* the last one to end; no words: none */
-	uint32_t rows;                /* since the last check for a mark */
+	struct sonde_heap_slot ended; /* the last block that ended; words all 0: none */
+	uint32_t rows;                /* rows added since the last check whether a mark is due */
 };
 
-/* Returns 0 if recording has stopped: an earlier chunk could not be written, or a change not be stored. */
+/* Returns 0 if recording has stopped because an earlier chunk could not be written or a change could not be stored. */
 static inline int begin_batch(struct sonde_heap_chunks *chunks, struct filling *filling)
 {
 	if (chunks->columns.rows >= EVENTS_A_CHUNK || chunks->summary.sites >= SITES_A_CHUNK)
@@ -45,7 +45,7 @@ static inline int begin_batch(struct sonde_heap_chunks *chunks, struct filling *
 	return 1;
 }
 
-/* Encodes events into the columns that each event has. */
+/* Encodes the events of a batch: each event is written to the columns that its kind uses. */
 static void put_events(struct sonde_heap_chunks *chunks, size_t count)
 {
 	uint8_t *block = sonde_columns_capacity(&chunks->columns, SONDE_HEAP_COLUMN_BLOCK, 2 * SONDE_HEAP_BATCH);
@@ -81,8 +81,8 @@ static inline void end_batch(struct sonde_heap_chunks *chunks, const struct fill
 						       .site = form->site};
 }
 
-/* Drops every second mark: a chunk has the exact times of all its events if these are few, otherwise of every n-th
- * event. */
+/* Drops every second mark: if a chunk has few events, it keeps the exact times of all of them, otherwise of every n-th
+ * one. */
 static void thin_marks(struct sonde_heap_chunks *chunks)
 {
 	for (uint32_t i = 0; i < chunks->mark_count / 2; i++)
@@ -91,7 +91,8 @@ static void thin_marks(struct sonde_heap_chunks *chunks)
 	chunks->summary.time_every *= 2;
 }
 
-/* Adds a mark. The times to write are chosen when the chunk is complete and its event rate is known. */
+/* Adds a mark, which is the exact time of an event. Which marks are written is decided when the chunk is complete and
+ * its event rate is known. */
 static void put_mark(struct sonde_heap_chunks *chunks)
 {
 	if (!chunks->columns.rows)
@@ -107,7 +108,8 @@ static void put_mark(struct sonde_heap_chunks *chunks)
 	chunks->until_mark = chunks->summary.time_every;
 }
 
-/* Starts rows of a thread: its run, and a mark if one is due. */
+/* Prepares for rows of the change's thread: starts a new run if another thread acted last, and adds a mark if one is
+ * due. */
 static void begin_rows(struct sonde_heap_chunks *chunks, const struct sonde_heap_change *change)
 {
 	if (chunks->run_thread != change->thread)
@@ -168,7 +170,7 @@ static inline void take_out(struct sonde_heap_chunks *chunks, struct filling *fi
 	filling->rows++;
 }
 
-/* A block begins at the address of another block whose end was not seen: the other block ends first. */
+/* Handles a block that begins at the address of another block whose end was not seen: the other block ends first. */
 static inline void replace(struct sonde_heap_chunks *chunks, struct filling *filling,
 			   const struct sonde_heap_change *change, const struct sonde_heap_slot *before)
 {
@@ -218,8 +220,8 @@ static inline void take(struct sonde_heap_chunks *chunks, struct filling *fillin
 		filling->last_begun = 0;
 }
 
-/* Takes a block whose end is the very next change: it needs no entry in the table. 0 if the two changes are not such a
- * pair. */
+/* Takes the beginning and the end of a block whose end is the very next change, so that it needs no entry in the table.
+ * Returns 0 if the two changes are not such a pair. */
 static inline int take_both(struct sonde_heap_chunks *chunks, struct filling *filling,
 			    const struct sonde_heap_change *begins, const struct sonde_heap_change *ends)
 {
@@ -242,7 +244,8 @@ static inline int take_both(struct sonde_heap_chunks *chunks, struct filling *fi
 	return 1;
 }
 
-/* Prefetches the memory that a coming change needs, and the memory to which that of a nearer change points. */
+/* Prefetches the memory that a change needs which is far ahead; and for a change that is nearer, the memory to which
+ * its prefetched memory points. */
 static inline void expect(const struct sonde_heap_chunks *chunks, const struct sonde_heap_change *changes, size_t count)
 {
 	const struct sonde_heap_live *live = &chunks->live;
@@ -281,7 +284,7 @@ static inline size_t take_run(struct sonde_heap_chunks *chunks, struct filling *
 		else
 			put_in(chunks, filling, &changes[i], changes[i].time);
 		i++;
-		if (!chunks->columns.rows) /* a chunk's peak can follow an end only at its very start */
+		if (!chunks->columns.rows) /* the peak may follow an end only at a chunk's very start */
 			break;
 	} while (i < count && changes[i].thread == thread && filling->rows < chunks->until_mark && !chunks->error);
 	find_peak(chunks, filling);
@@ -290,7 +293,7 @@ static inline size_t take_run(struct sonde_heap_chunks *chunks, struct filling *
 	return i;
 }
 
-/* Returns the number taken, which is less than `count` if a change could not be stored. */
+/* Takes a batch of changes. Returns the number taken, which is less than `count` if a change could not be stored. */
 static size_t take_batch(struct sonde_heap_chunks *chunks, const struct sonde_heap_change *changes, size_t count)
 {
 	struct filling filling;
@@ -355,7 +358,7 @@ static void recount(struct sonde_heap_chunks *chunks, uint32_t from, uint32_t to
 	chunks->live.forms.row[to].live++;
 }
 
-/* The remainder of a split block: its begin event has 0 bytes, but it has its full size. */
+/* The remainder of a split block: its begin event has 0 bytes, but the block is stored with its full size. */
 static void put_remainder(struct sonde_heap_chunks *chunks, struct filling *filling,
 			  const struct sonde_heap_change *change, uint64_t born, uint64_t size_b)
 {

@@ -1,8 +1,8 @@
-/* chunks.c: sums by site, and writes the changes as chunks (format/record.h, HEAP).
+/* chunks.c: computes sums by site, and writes the changes as chunks (format/record.h, HEAP).
  *
- * A chunk's summary holds the live bytes and blocks before it and the sums of each site in it, so that a reader adds up
- * chunks and decodes only the one that contains the peak. Events are counted by form (heap/changes.c); these counts
- * become the sums of sites when the chunk is written.
+ * A chunk's summary holds the bytes and blocks that were live before the chunk, and the sums of each site within it. So
+ * a reader adds up the summaries, and decodes only the chunk that contains the peak. Events are counted by form
+ * (heap/changes.c); these counts become the sums of sites when the chunk is written.
  */
 #include "source/heap/chunks.h"
 
@@ -17,7 +17,7 @@
 #include "util/array.h"
 #include "util/error.h"
 
-#define MARK_NS 1000000u /* minimum distance between most times */
+#define MARK_NS 1000000u /* most of the times written are at least this far apart */
 #define MARKS_AT_ONCE 1024u
 #define NOBODY_REQUESTED "memory not scanned: killed by a signal, or ended by _exit() or exec()"
 
@@ -116,7 +116,7 @@ static uint8_t *capacity(struct sonde_heap_chunks *chunks, size_t column, size_t
 	return sonde_columns_capacity(&chunks->columns, column, count);
 }
 
-/* Adds a row at the form's first event in the chunk. */
+/* Adds a row for a form, at its first event in the chunk. */
 int sonde_heap_chunks_row(struct sonde_heap_chunks *chunks, uint32_t id)
 {
 	struct sonde_heap_form *form = &chunks->live.forms.row[id];
@@ -172,7 +172,7 @@ static void add_form(struct sonde_heap_chunks *chunks, struct sonde_heap_form *f
 	form->row = form->begins = form->ends = form->temporary = 0;
 }
 
-/* Adds the counts of forms to the sums of sites, and these to each site's live blocks. */
+/* Adds the counts of each form to the sums of its site, and the sums of each site to the site's live blocks. */
 static void add_forms(struct sonde_heap_chunks *chunks)
 {
 	for (uint32_t i = 0; i < chunks->row_count; i++)

@@ -24,7 +24,7 @@ void sonde_heap_chunks_changes(struct sonde_heap_chunks *chunks, const struct so
 void sonde_heap_chunks_begins(struct sonde_heap_chunks *chunks, uint64_t time_ns, uint32_t thread, uint64_t address,
 			      uint64_t size_b, uint32_t site);
 void sonde_heap_chunks_ends(struct sonde_heap_chunks *chunks, uint64_t time_ns, uint32_t thread, uint64_t address);
-/* Retracts the last end: that block is still alive. */
+/* Retracts the last end of a block: the block is still alive. */
 void sonde_heap_chunks_kept(struct sonde_heap_chunks *chunks, uint64_t time_ns, uint32_t thread, uint64_t address);
 /* The middle of a block ends; the remainders, before and after it, become blocks of their own. Their begin events have
  * 0 bytes, since the bytes were counted before. */
@@ -36,15 +36,15 @@ void sonde_heap_chunks_splits(struct sonde_heap_chunks *chunks, uint64_t time_ns
 			      const struct sonde_heap_split *split);
 int sonde_heap_chunks_is_alive(const struct sonde_heap_chunks *chunks, uint64_t address);
 
-/* From now on every event gets its exact time, to be compared with the zones of the process. */
+/* From now on, the exact time of every event is written, so that it can be compared with the zones of the process. */
 int sonde_heap_chunks_exact_times(struct sonde_heap_chunks *chunks);
 
 /* Writes pending changes. */
 int sonde_heap_chunks_flush(struct sonde_heap_chunks *chunks);
 /* The time of the last event; 0 = none yet. */
 uint64_t sonde_heap_chunks_last_ns(const struct sonde_heap_chunks *chunks);
-/* Flushes, and moves the times of later events beyond time_ns, so that chunks before and after the cut differ by their
- * times. */
+/* Flushes. Events that follow get times after time_ns, so that chunks before and after the cut can be told apart by
+ * their times. */
 int sonde_heap_chunks_cut(struct sonde_heap_chunks *chunks, uint64_t time_ns);
 /* Totals of the whole heap so far. */
 void sonde_heap_chunks_totals(const struct sonde_heap_chunks *chunks, struct sonde_link_blocks *out);

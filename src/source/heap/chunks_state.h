@@ -10,7 +10,7 @@
 
 struct sonde_heap_chunk_site {
 	uint64_t live_b, live_blocks; /* as of the last chunk */
-	uint32_t row;                 /* in the chunk's stats, + 1; 0 = none yet */
+	uint32_t row;                 /* index in the chunk's stats, + 1; 0 = none yet */
 };
 
 struct sonde_heap_chunks {
@@ -18,10 +18,10 @@ struct sonde_heap_chunks {
 	uint32_t process;
 	struct sonde_heap_live live;
 	uint64_t live_b, live_blocks;
-	uint64_t peak_b, peak_blocks, begun_b, begun_blocks; /* of the written chunks */
+	uint64_t peak_b, peak_blocks, begun_b, begun_blocks; /* of the chunks written so far */
 	uint64_t last_begun; /* address of the latest allocated block while it is alive; 0 = it has ended */
 	struct sonde_heap_block last_ended;
-	uint64_t rests;                      /* remainders of split blocks: size classes do not count them */
+	uint64_t rests;                      /* number of remainders of split blocks, which size classes do not count */
 	struct sonde_heap_chunk_site *sites; /* by id */
 	size_t site_cap;
 	/* the current chunk */
@@ -47,11 +47,11 @@ struct sonde_heap_chunks {
 	uint32_t events[2 * SONDE_HEAP_BATCH]; /* of the current batch (heap/changes.c) */
 };
 
-/* Adds a row at the form's first event in the chunk. -ENOMEM. */
+/* Adds a row for a form (a site and a size, heap/forms.h). Call it at the form's first event in the chunk. -ENOMEM. */
 int sonde_heap_chunks_row(struct sonde_heap_chunks *chunks, uint32_t form);
 /* Ends the current run of events of one thread. */
 void sonde_heap_chunks_end_run(struct sonde_heap_chunks *chunks);
-/* -ENOMEM: recording of this heap stops. */
+/* Stops the recording of this heap for lack of memory; returns -ENOMEM. */
 int sonde_heap_chunks_no_memory(struct sonde_heap_chunks *chunks);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * Programs allocate the same sizes at the same call sites again and again. So an event of a chunk is the number of a
  * form, and sums are computed by form when the chunk is written. Forms without live blocks are removed now and then, so
- * that there are never more than twice as many forms as the live blocks and one chunk need.
+ * that the number of forms is at most twice what the live blocks and one chunk need.
  */
 #ifndef SONDE_SOURCE_HEAP_FORMS_H
 #define SONDE_SOURCE_HEAP_FORMS_H
@@ -35,7 +35,7 @@ struct sonde_heap_forms {
 
 void sonde_heap_forms_fini(struct sonde_heap_forms *forms);
 
-#define SONDE_HEAP_BLOCK_MAX_B ((UINT64_C(1) << 48) - 1) /* larger sizes count as this */
+#define SONDE_HEAP_BLOCK_MAX_B ((UINT64_C(1) << 48) - 1) /* larger sizes are recorded as this */
 
 /* The form of a size and a non-zero site. 0 = out of memory, or too many forms. */
 uint32_t sonde_heap_forms_id(struct sonde_heap_forms *forms, uint32_t site, uint64_t size_b);
@@ -61,7 +61,7 @@ static inline void sonde_heap_forms_expect(const struct sonde_heap_forms *forms,
 	__builtin_prefetch(&forms->index[sonde_heap_forms_home(forms, site, size_b)]);
 }
 
-/* The form most likely found; 0 = none. */
+/* The form that a lookup would most likely find; 0 = none. */
 static inline uint32_t sonde_heap_forms_likely(const struct sonde_heap_forms *forms, uint32_t site, uint64_t size_b)
 {
 	return forms->index[sonde_heap_forms_home(forms, site, size_b)];

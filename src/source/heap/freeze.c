@@ -31,8 +31,8 @@
 
 /* --- /proc ------------------------------------------------------------------------------------------------------- */
 
-/* System calls that fail with EINTR after a stop, or may do so if a socket has a timeout (signal(7)). `sockets`: bits
- * of the arguments that are the deciding descriptors; 0 = always affected. */
+/* System calls that fail with EINTR after a stop, or may do so if a socket has a timeout (signal(7)). `sockets`: bit
+ * mask of the arguments that are descriptors; the call is affected if one of them is a socket. 0 = always affected. */
 static const struct spoilt {
 	long call;
 	unsigned sockets;
@@ -54,7 +54,7 @@ static const struct spoilt {
     {SYS_readv, 1},          {SYS_write, 1},       {SYS_writev, 1},          {SYS_sendfile, 1}, {SYS_splice, 1 | 4},
 };
 
-/* True also if it cannot be determined. */
+/* True if the descriptor is a socket, or if that cannot be determined. */
 static int is_socket(pid_t pid, uint64_t descriptor)
 {
 	char path[64], what[16];
@@ -100,11 +100,11 @@ static int read_call(struct sonde_heap_thread *thread, pid_t pid)
 
 /* --- ptrace ------------------------------------------------------------------------------------------------------ */
 
-/* 1 = it has stopped, 0 = not yet, −1 = it has exited. */
+/* Checks a thread that was requested to stop: 1 = it has stopped, 0 = not yet, −1 = it has exited. */
 static int look(struct sonde_heap_thread *thread, pid_t pid)
 {
 	siginfo_t info = {0};
-	/* its parent reaps the process; we must reap other traced threads, or they would remain */
+	/* the main thread is reaped by its parent; other traced threads would remain if we did not reap them */
 	int wanted = WSTOPPED | WNOHANG | __WALL | (thread->tid == pid ? 0 : WEXITED);
 	if (waitid(P_PID, (id_t)thread->tid, &info, wanted))
 		return -1;
@@ -144,7 +144,7 @@ static void read_registers(struct sonde_heap_thread *thread)
 		read_set(thread, SONDE_HEAP_REGISTERS_TLS, &thread->thread_pointer, 8);
 }
 
-/* −1: the thread is about to exit. */
+/* Continues a stopped thread. −1: the thread is about to exit. */
 static int let_go(const struct sonde_heap_thread *thread)
 {
 	/* NOLINT: the kernel expects a signal number as an address */
@@ -183,7 +183,7 @@ static void stop(struct sonde_heap_threads *threads, struct sonde_heap_thread *t
 	thread->is_held = 1;
 }
 
-/* Requests all new threads to stop; their number, or -ENOMEM. */
+/* Requests all threads that are new to stop. Returns the number of these threads, or -ENOMEM. */
 static int stop_new(struct sonde_heap_threads *threads, pid_t except)
 {
 	char path[64];
@@ -271,7 +271,7 @@ void sonde_heap_thaw(struct sonde_heap_threads *threads)
 {
 	for (size_t i = 0; i < threads->count; i++)
 		if (threads->rows[i].is_held && let_go(&threads->rows[i]))
-			remember(threads, &threads->rows[i]); /* its process must not have to wait for it */
+			remember(threads, &threads->rows[i]); /* released later: its process must not wait for it */
 	free(threads->rows);
 	sonde_heap_thaw_late(threads->late);
 	*threads = (struct sonde_heap_threads){0};

@@ -1,8 +1,9 @@
 /* freeze.h: stops the threads of a process, and reads their registers.
  *
- * Uses ptrace if permitted; the parent that started the process is permitted to. A thread that is blocked in a call
- * which would fail with EINTR (epoll_wait() and its like, and socket calls, which may have a timeout) is left alone,
- * since its program might notice: its stack pointer and the arguments of the call are read from /proc. One thread.
+ * Uses ptrace if that is permitted, as it is for the parent that started the process. A thread that is blocked in a
+ * call which would fail with EINTR (epoll_wait() and its like, and socket calls, which may have a timeout) is not
+ * stopped, since its program might notice the failure: its stack pointer and the arguments of the call are read from
+ * /proc. One thread.
  */
 #ifndef SONDE_SOURCE_HEAP_FREEZE_H
 #define SONDE_SOURCE_HEAP_FREEZE_H
@@ -25,7 +26,8 @@ struct sonde_heap_thread {
 	uint64_t words[SONDE_HEAP_WORDS_MAX]; /* register contents, as far as known */
 };
 
-/* Threads that stopped too late, while the kernel was holding them: they still have to be released. Zeroed = empty. */
+/* Threads that the kernel held up, so that they did not stop in time: they still have to be released. Zeroed =
+ * empty. */
 #define SONDE_HEAP_LATE_MAX 64u
 
 struct sonde_heap_late {
@@ -40,8 +42,8 @@ struct sonde_heap_threads {
 	struct sonde_heap_late *late; /* borrowed: outlives this struct */
 	struct sonde_heap_thread *rows;
 	size_t count, cap;
-	size_t left;    /* left blocked in a call */
-	size_t running; /* could not be stopped, and are not blocked */
+	size_t left;    /* not stopped, since they are blocked in a call */
+	size_t running; /* number of threads that could not be stopped, and are not blocked */
 };
 
 /* Stops all threads of threads->pid except `except`; the rest of the struct must be zero. -ENOMEM; otherwise 0, however

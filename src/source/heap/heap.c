@@ -28,7 +28,8 @@
 #include "util/quantity.h"
 
 #define OBJECT "libsonde-heap.so"
-/* for src/inject: seccomp filters, mean bytes between samples (0 = every block), whether light mode is on */
+/* read by src/inject: number of our seccomp filters, mean bytes between samples (0 = every block), whether light mode
+ * is on */
 #define ENVIRONMENT "SONDE_HEAP"
 #define DEFAULT_MEAN "512K" /* between samples */
 #define METHOD "allocation functions, every call; stacks from call-frame tables"
@@ -54,9 +55,9 @@ struct sonde_source_run {
 	struct sonde_heap_late late;
 	struct sonde_unreachable *cut_off;
 	uint64_t unreachable_count;
-	uint64_t cut_cycles, cut_ns; /* a time that had passed before the rings were read */
+	uint64_t cut_cycles, cut_ns; /* one time, on two clocks, that had passed before the rings were read */
 	uint64_t connected;
-	uint64_t own_malloc; /* part of them: malloc is in the executable, so no hook precedes it */
+	uint64_t own_malloc; /* those whose malloc is in the executable, so that no hook can precede it */
 	uint64_t left[SONDE_LINK_REASONS];
 	char left_name[SONDE_LINK_REASONS][16]; /* name of the first such process */
 };
@@ -97,7 +98,7 @@ static int is_running(pid_t pid)
 	return !sonde_proc_stat_read(&stat, pid, 0) && stat.state != 'Z' && stat.state != 'X';
 }
 
-/* `alive`: the recording ends, and the process may continue. */
+/* Ends a process. `alive`: only the recording ends, and the process may continue. */
 static void end(struct sonde_source_run *run, struct process *process, int alive)
 {
 	struct sonde_snapshot_live live;
@@ -117,7 +118,7 @@ static void end(struct sonde_source_run *run, struct process *process, int alive
 	free(process);
 }
 
-/* Ends lifetimes that are over: of one pid, or all (0). */
+/* Ends the lifetimes that are over: those of one pid, or all (pid 0). */
 static void end_ended(struct sonde_source_run *run, pid_t pid, int alive)
 {
 	for (struct process **link = &run->processes; *link;) {
@@ -167,9 +168,9 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 {
 	struct sonde_source_run *run = context;
 	struct sonde_snapshot_live live;
-	end_ended(run, pid, 0); /* while its addresses are still valid */
+	end_ended(run, pid, 0); /* resolve the previous program's addresses while they are still valid */
 	struct process *before = find(run, pid);
-	if (before) /* it has executed another program: its ring was read in this round */
+	if (before) /* the process has executed another program; the previous one's ring was read in this round */
 		sonde_heap_process_flush(before->heaps, UINT64_MAX, &live);
 	struct process *process = calloc(1, sizeof *process);
 	sonde_spaces_exec(run->interposed.spaces, pid, "");
@@ -231,8 +232,8 @@ static void on_heap(void *context, pid_t pid, const struct sonde_pool_thread *th
 		sonde_heap_process_thread_end(process->heaps, thread->serial);
 }
 
-/* The process is ended after all rings of the round have been read, since the program's requests come through another
- * ring (target/pool.h).
+/* Marks the process as ended. It is closed after all rings of the round have been read, since requests of the program
+ * (for snapshots, for example) come through another ring (target/pool.h).
  */
 static void on_closed(void *context, pid_t pid)
 {
@@ -270,7 +271,7 @@ static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_lin
 	return sonde_interposed_table(&run->interposed, pid, address, out);
 }
 
-/* Covers everything reported before. */
+/* Answers a query for a heap's totals, which include everything that the process reported before the query. */
 static int on_blocks(void *context, pid_t pid, const char *name, const struct sonde_channel_drainer *drainer,
 		     struct sonde_link_blocks *out)
 {
@@ -284,7 +285,7 @@ struct scan {
 	const struct sonde_channel_drainer *drainer;
 };
 
-/* Takes the snapshots requested before, before the rest is written. */
+/* Before a leak scan: takes the snapshots that were requested earlier, before later events are written. */
 static void drain_for_scan(void *context, pid_t pid)
 {
 	const struct scan *scan = context;
@@ -391,7 +392,7 @@ static void heap_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 	run->cut_ns = sonde_clock_now_ns();
 }
 
-/* Reports how many processes were left unrecorded, and why. */
+/* Reports in how many processes recording stopped, and why. */
 static void write_left(const struct sonde_source_run *run, struct sonde_detail *out)
 {
 	static const char *const reasons[SONDE_LINK_REASONS] = {
@@ -410,7 +411,7 @@ static void write_left(const struct sonde_source_run *run, struct sonde_detail *
 					 run->left[i] == 1 ? "was" : "were", reasons[i]);
 }
 
-/* Adds what was not recorded, and why. */
+/* Adds to the detail what was not recorded, and why. */
 static void write_detail(const struct sonde_source_run *run, struct sonde_detail *out)
 {
 	write_left(run, out);
@@ -451,7 +452,7 @@ static void heap_stop(struct sonde_source_run *run)
 
 /* --- options ----------------------------------------------------------------------------------------------------- */
 
-/* NULL: sampled. */
+/* Handles --heap[=VALUE]. `value` NULL: blocks are sampled, with the default mean. */
 static int set_heap(void *context, const char *value)
 {
 	struct sonde_record_options *record = context;

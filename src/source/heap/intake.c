@@ -11,7 +11,7 @@
 
 #define STACKS_MAX (1u << 24)
 #define POOLS_MAX 4096u
-#define STACKS_AHEAD (1u << 16) /* above the highest known number; anything beyond is invalid */
+#define STACKS_AHEAD (1u << 16) /* how far a number may exceed the highest known one; beyond that it is invalid */
 #define NUMBERS_MAX (1u << 20)  /* of pools: two threads may number the same pool twice */
 
 /* --- heaps ------------------------------------------------------------------------------------------------------- */
@@ -66,8 +66,8 @@ static uint32_t site_of(struct sonde_heap_process *process, struct sonde_heap_ow
 
 /* --- merged events ----------------------------------------------------------------------------------------------- */
 
-/* Converts ticks to ns: nearly always a single piece of the clock's line applies to all of them, so they are computed
- * relative to the first. */
+/* Converts the ticks of a batch to ns. Nearly always, one piece of the piecewise linear clock fit applies to the whole
+ * batch, so times are computed relative to the first one. */
 struct conversion {
 	const struct sonde_clockfit *fit; /* NULL: ticks are ns */
 	uint64_t first, first_ns, mult;   /* raw time, and ns per cycle × 2^32; mult 0: convert each by itself */
@@ -99,7 +99,7 @@ static inline uint64_t converted(const struct conversion *conversion, uint64_t t
 	return sonde_clockfit_ns(conversion->fit, raw);
 }
 
-/* Like site_of(), for malloc's heap, which has most blocks. */
+/* Like site_of(), but faster, for malloc's heap, which has most of the blocks. */
 static inline uint32_t malloc_site(struct sonde_heap_process *process, uint32_t thread, uint32_t number)
 {
 	struct sonde_heap_stack *stack = number <= process->stack_count ? &process->stacks[number - 1] : NULL;

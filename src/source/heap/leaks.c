@@ -16,7 +16,7 @@
 #include "source/target/channel.h"
 #include "util/error.h"
 
-#define SPARE_NS UINT64_C(1000000000) /* margin before the process continues */
+#define SPARE_NS UINT64_C(1000000000) /* margin before the time at which the process gives up waiting */
 #define WAIT_NS (SONDE_LINK_SCAN_S * UINT64_C(1000000000))
 #define TEXT_MAX_B 65536u
 #define READ_B_MS UINT64_C(1000000) /* bytes of another process's memory read and scanned in a millisecond */
@@ -161,8 +161,8 @@ static void record_suppressions(const struct sonde_heap_leaks *leaks, struct son
 	free(text);
 }
 
-/* True if a scan would cost too much for sampled blocks, which must be nearly free: pointers to the few known blocks
- * may be anywhere in the memory of the process, so all of it must be read. */
+/* True if a scan would cost too much. Recording of sampled blocks must be nearly free, but pointers to the few known
+ * blocks may be anywhere in the memory of the process, so a scan must read all of it. */
 static int is_dear(const struct sonde_heap_leaks *leaks, char *why, size_t why_b)
 {
 	struct sonde_proc_stat used;
@@ -206,7 +206,7 @@ int sonde_heap_leaks_record(const struct sonde_heap_leaks *leaks)
 	sonde_heap_freeze_check(leaks->threads);
 	record_suppressions(leaks, &memory);
 	sonde_heap_memory_close(&memory);
-	if (!code && !sonde_channel_is_waiting(leaks->asker)) /* it continued, and changed memory that was read */
+	if (!code && !sonde_channel_is_waiting(leaks->asker)) /* the process went on, and changed memory */
 		code = -EPIPE;
 	code = code ? code : record(leaks, scan);
 	if (code == -EPIPE)

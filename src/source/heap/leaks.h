@@ -13,7 +13,7 @@ struct sonde_heap_leaks {
 	pid_t pid;
 	const struct sonde_link_scan *question;
 	int asker;                          /* the socket on which the process waits for an answer */
-	struct sonde_heap_threads *threads; /* all except the asking one */
+	struct sonde_heap_threads *threads; /* all threads except the one that requested the scan */
 	struct sonde_heap_chunks *chunks;
 	const struct sonde_heap_live *mappings; /* NULL = unknown */
 	const uint32_t *loader_sites; /* sites of the dynamic loader's allocations: never leaks, as in LeakSanitizer */

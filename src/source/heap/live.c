@@ -8,7 +8,7 @@
 #include "util/error.h"
 
 #define BITS_FIRST 10u
-#define BITS_MAX 31u /* 32 GB, for 1.3 thousand million blocks */
+#define BITS_MAX 31u /* slots of 32 GB in all, for 1.3 billion blocks */
 #define HUGE_PAGE_B ((uintptr_t)2 << 20)
 
 static size_t size_of(unsigned bits)
@@ -62,7 +62,7 @@ static void *map_slots(size_t size_b)
 	return all + before_b;
 }
 
-/* Doubles a table's memory without copying: existing entries keep their positions. */
+/* Doubles a table's memory without copying it: the entries keep their positions. */
 static struct sonde_heap_slot *extend(const struct sonde_heap_live *live)
 {
 	size_t old_b = size_of(live->bits), size_b = 2 * old_b;
@@ -83,8 +83,9 @@ static void put(struct sonde_heap_live *live, const struct sonde_heap_slot *slot
 	live->slots[sonde_heap_live_seek(live, sonde_heap_slot_address(slot))] = *slot;
 }
 
-/* Distributes the entries of the first half over both halves. One more hash bit counts, so no entry moves past its old
- * position within its half if the entries of a run are taken in order; entries that had wrapped around come last. */
+/* Distributes the entries of the first half over both halves. Twice as many slots use one more bit of the hash. If the
+ * entries of a run are taken in order, no entry moves to a later position within its half than it had before. Entries
+ * that had wrapped around the end come last. */
 static void spread(struct sonde_heap_live *live, struct sonde_heap_slot *round, size_t round_count)
 {
 	size_t half = (size_t)1 << (live->bits - 1);

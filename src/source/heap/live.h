@@ -50,16 +50,18 @@ int sonde_heap_live_grow(struct sonde_heap_live *live);
 /* --- per-event operations ---------------------------------------------------------------------------------------- */
 
 #define SONDE_HEAP_FORM_BITS 28u
-#define SONDE_HEAP_HIGH_BITS 16u /* of the 52 bits of the time, next to the address */
+/* The upper 16 of the 52 bits of the time are stored in the first word, below the 48-bit address. */
+#define SONDE_HEAP_HIGH_BITS 16u
 
 static inline uint64_t sonde_heap_live_address(uint64_t address)
 {
 	return address & ((UINT64_C(1) << 48) - 1);
 }
 
-/* Upper bits of a product. The table uses the lowest bits of this number, so that it can double in place. The choice of
- * bits was measured. With these bits, addresses at regular distances collide less than random ones would. Other bits
- * cost twice as much, and so do hashes that keep neighbours in one cache line. */
+/* The slot at which the search for an address starts: upper bits of a product. The table uses the lowest bits of this
+ * number, so that it can double in place. The bits were chosen by measurement: with them, addresses at regular
+ * distances collide less than random ones would. Other bits cost twice as much, and so do hashes that keep neighbours
+ * in one cache line. */
 static inline size_t sonde_heap_live_home(const struct sonde_heap_live *live, uint64_t address)
 {
 	return (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 33) & (((size_t)1 << live->bits) - 1);
@@ -145,7 +147,7 @@ static inline int sonde_heap_live_pull(struct sonde_heap_live *live, uint64_t ad
 		return 0;
 	for (size_t at = (hole + 1) & last; slots[at].words[0]; at = (at + 1) & last) {
 		size_t wanted = sonde_heap_live_home(live, sonde_heap_slot_address(&slots[at]));
-		/* an entry may move into the hole unless its home slot is after the hole */
+		/* an entry may move into the hole, unless its search starts after the hole */
 		if (((at - wanted) & last) < ((at - hole) & last))
 			continue;
 		slots[hole] = slots[at];

@@ -1,11 +1,12 @@
 /* mappings.c: turns mappings into blocks that begin, end and are split (heap/mappings.h).
  *
- * Each mapping is a block; mappings that the kernel merges may be several blocks here. If a part is unmapped, that part
- * ends and the rest stays, at the same site. Reserved ranges are tracked too, because mprotect() turns a range into
- * memory only if the program had reserved it; it is called on other memory as well.
+ * Each mapping is a block; mappings that the kernel merges may be several blocks here. If a part of a mapping is
+ * unmapped, the block of that part ends, and the rest remains live at the same site. Reserved ranges are tracked too:
+ * mprotect() is called on all kinds of memory, and turns a range into new memory only if the program had reserved the
+ * range.
  *
  * An UNMAP record is written before the call. The removed range is remembered per thread until that thread's next UNMAP
- * record: it may turn out that nothing was removed (KEPT), or that the range was moved (MOVED).
+ * record: a later record may report that nothing was removed (KEPT), or that the range was moved (MOVED).
  */
 #include "source/heap/mappings.h"
 
@@ -15,8 +16,8 @@
 #include "source/heap/ranges.h"
 #include "util/error.h"
 
-#define THREADS 256u /* whose last UNMAP is remembered; colliding threads overwrite each other */
-#define PIECES 4u    /* removed by one UNMAP; further ones are not remembered */
+#define THREADS 256u /* slots for the last UNMAP of a thread; threads with the same slot overwrite each other */
+#define PIECES 4u    /* how many pieces removed by one UNMAP are remembered */
 
 struct taken {
 	uint32_t thread;
@@ -56,7 +57,7 @@ uint64_t sonde_heap_mappings_lost(const struct sonde_heap_mappings *mappings)
 
 /* --- pieces ------------------------------------------------------------------------------------------------------ */
 
-/* `what`: thread and time. */
+/* Adds a piece. `what`: the record, for its thread and time. */
 static void put(struct sonde_heap_mappings *mappings, const struct sonde_heap_mapping *what, uint64_t start,
 		uint64_t end, uint32_t site)
 {
@@ -67,7 +68,8 @@ static void put(struct sonde_heap_mappings *mappings, const struct sonde_heap_ma
 		sonde_heap_chunks_begins(mappings->chunks, what->time_ns, what->thread, start, end - start, site);
 }
 
-/* Removes the lowest piece of a range; 0 if there is none. */
+/* Removes the part of the lowest piece that overlaps [start, end), and ends or splits its block; 0 if no piece
+ * overlaps. */
 static int cut(struct sonde_heap_mappings *mappings, const struct sonde_heap_mapping *what, uint64_t start,
 	       uint64_t end, struct sonde_heap_piece *out)
 {
@@ -112,7 +114,7 @@ static void keep(struct sonde_heap_mappings *mappings, const struct sonde_heap_m
 	taken->count = 0;
 }
 
-/* The moved range counts as memory if any part of the removed range did. */
+/* Adds a range that was moved. It counts as memory if any part of the removed range did; otherwise it is reserved. */
 static void arrive(struct sonde_heap_mappings *mappings, const struct sonde_heap_mapping *what, uint64_t end)
 {
 	const struct taken *taken = taken_of(mappings, what->thread);

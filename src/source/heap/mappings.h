@@ -9,7 +9,7 @@
 
 struct sonde_heap_mappings;
 
-/* `chunks`: of the heap; borrowed. -ENOMEM. */
+/* `chunks` records the heap's blocks; borrowed. -ENOMEM. */
 int sonde_heap_mappings_new(struct sonde_heap_mappings **out, struct sonde_heap_chunks *chunks);
 void sonde_heap_mappings_free(struct sonde_heap_mappings *mappings);
 

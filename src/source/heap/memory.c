@@ -16,8 +16,8 @@
 #define PIECES 512u
 #define WINDOW_B UINT64_C(65536)
 #define WINDOWS_LEAST 4096u
-#define PART 16u      /* of the machine's memory */
-#define SMALL_B 4096u /* of a piece */
+#define PART 16u      /* the cache may take 1 / PART of the machine's memory */
+#define SMALL_B 4096u /* maximum size of a small piece */
 #define FEW 8u        /* pieces */
 #define ENTRIES 512u  /* page map entries per read */
 #define IN_MEMORY (UINT64_C(1) << 63)
@@ -62,7 +62,7 @@ void sonde_heap_memory_open(struct sonde_heap_memory *memory, pid_t pid, uint64_
 	    .pid = pid, .page_b = (uint64_t)sysconf(_SC_PAGESIZE), .deadline_ns = deadline_ns};
 	memory->page_map = open(path, O_RDONLY | O_CLOEXEC);
 	keep(memory);
-	memory->is_small = heap_b <= memory->window_count * WINDOW_B / 2; /* half, since blocks are not adjacent */
+	memory->is_small = heap_b <= memory->window_count * WINDOW_B / 2; /* half: blocks are not adjacent */
 }
 
 void sonde_heap_memory_close(struct sonde_heap_memory *memory)
@@ -74,7 +74,7 @@ void sonde_heap_memory_close(struct sonde_heap_memory *memory)
 	free(memory->in_them);
 }
 
-/* The pieces still to be read; the first one from `start`. */
+/* The pieces that are still to be read; `start`: where to continue in the first of them. */
 struct remainder {
 	const struct sonde_heap_extent *pieces;
 	size_t count;
@@ -186,8 +186,8 @@ int sonde_heap_memory_read(void *context, const struct sonde_heap_extent *pieces
 	return code;
 }
 
-/* Asks the kernel, which skips ranges without page tables: sanitizers reserve terabytes. 0 if the kernel does not
- * support this. */
+/* Finds pages that are present by a request to the kernel, which quickly skips ranges without page tables (sanitizers
+ * reserve terabytes). 0 if the kernel does not support this. */
 static int find_present(const struct sonde_heap_memory *memory, struct sonde_heap_extent extent,
 			struct sonde_heap_extent *out)
 {

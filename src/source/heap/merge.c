@@ -1,4 +1,5 @@
-/* merge.c: one queue per thread; the earliest is read until another one is earlier (heap/merge.h).
+/* merge.c: one queue per thread; the queue with the earliest record is read until another queue has an earlier one
+ * (heap/merge.h).
  *
  * If the next record of another thread is so close in time that the order of timestamps may differ from the order of
  * events, the two records are compared. Otherwise, and in single-threaded programs, records are only decoded.
@@ -22,7 +23,7 @@ struct queue {
 	int ended; /* its thread writes no further words */
 	uint64_t *words;
 	size_t begin, end, cap;
-	uint64_t ticks;  /* of the last record taken */
+	uint64_t ticks;  /* time of the last record taken */
 	uint64_t size_b; /* from SIZE, for the next block; 0 = none */
 	uint64_t next;   /* time of the record at `begin`; NEVER if there is none, or it is incomplete */
 };
@@ -34,9 +35,9 @@ struct sonde_heap_merge {
 	uint64_t latest; /* upper limit of all times */
 	size_t waiting;  /* words, at most */
 	size_t most;     /* limit of `waiting` */
-	uint64_t forced; /* times that the limit was exceeded */
+	uint64_t forced; /* how often the limit was exceeded */
 	size_t pending;
-	struct sonde_heap_change changes[BATCH]; /* not handed out yet */
+	struct sonde_heap_change changes[BATCH]; /* merged, but not passed to the sink yet */
 };
 
 int sonde_heap_merge_new(struct sonde_heap_merge **out, const struct sonde_heap_sink *sink)
@@ -78,7 +79,8 @@ static int is_op(uint64_t first)
 	return !(first & SONDE_HEAP_ADDRESS_MASK);
 }
 
-/* Sizes, in words, of records other than blocks; without the variable part, whose length is in the second word. */
+/* Sizes, in words, of records other than blocks. They do not include a variable part, whose length is in the second
+ * word. */
 static const uint8_t op_sizes[] = {
     [SONDE_HEAP_TIME] = 2,      [SONDE_HEAP_STACK] = 2, [SONDE_HEAP_SIZE] = 2,
     [SONDE_HEAP_MAP] = 4,       [SONDE_HEAP_UNMAP] = 3, [SONDE_HEAP_KEPT] = 2,
@@ -95,7 +97,7 @@ static size_t op_size(uint64_t op, uint64_t second)
 	return size;
 }
 
-/* Words of the record at the front; 0 if it is incomplete. */
+/* The number of words of the record at the front; 0 if the record is incomplete. */
 static size_t record_size(const struct queue *queue)
 {
 	size_t have = left(queue);
@@ -129,7 +131,7 @@ static int is_timed(uint64_t op)
 	       op == SONDE_HEAP_GIVE;
 }
 
-/* The time of the record at the front, which is `passed` after the last one, limited to the latest possible time. */
+/* The time of the record at the front: `passed` after the last record, but at most the latest possible time. */
 static uint64_t time_of(const struct sonde_heap_merge *merge, struct queue *queue, uint64_t passed)
 {
 	if (queue->ticks > merge->latest || passed > merge->latest - queue->ticks)
@@ -164,7 +166,7 @@ static int reserve(struct queue *queue, size_t more)
 		queue->begin = queue->end = 0;
 	if (queue->end + more <= queue->cap)
 		return 0;
-	if (queue->begin && queue->begin >= left(queue)) { /* moves at most as much as was taken */
+	if (queue->begin && queue->begin >= left(queue)) { /* moves no more words than were taken */
 		memmove(queue->words, queue->words + queue->begin, left(queue) * sizeof *queue->words);
 		queue->end -= queue->begin;
 		queue->begin = 0;
@@ -203,7 +205,8 @@ static size_t count_waiting(const struct sonde_heap_merge *merge)
 	return words;
 }
 
-/* Beyond the limit everything is handed out in the current order. Less than a record per thread remains. */
+/* If more words wait than the limit allows, hands out all records without waiting for earlier ones. Only incomplete
+ * records remain, less than one per thread. */
 static void make_capacity(struct sonde_heap_merge *merge)
 {
 	merge->waiting = count_waiting(merge);
@@ -296,7 +299,8 @@ static void hand_out(struct sonde_heap_merge *merge)
 	merge->pending = 0;
 }
 
-/* The size of a new block, which a preceding SIZE may have given in full. */
+/* The size of a new block: size_b or, if it is too large for the block's own record, the size from a preceding SIZE
+ * record. */
 static uint64_t whole_size(struct queue *queue, uint64_t size_b)
 {
 	uint64_t recorded_b = queue->size_b;
@@ -304,7 +308,7 @@ static uint64_t whole_size(struct queue *queue, uint64_t size_b)
 	return recorded_b && size_b == SONDE_HEAP_SIZE_MAX ? recorded_b : size_b;
 }
 
-/* Takes block records up to `limit`, until one is incomplete or another kind of record follows. */
+/* Takes block records with times up to `limit`. Stops at an incomplete record, or at a record of another kind. */
 static void give_blocks(struct sonde_heap_merge *merge, struct queue *queue, uint64_t limit)
 {
 	const uint64_t *words = queue->words;
@@ -370,7 +374,8 @@ static struct queue *other_half(struct sonde_heap_merge *merge, const struct que
 	return NULL;
 }
 
-/* The earliest queue, and the time until which it can be read before another is earlier. */
+/* The queue with the earliest record, and the time up to which it can be read before another queue has an earlier
+ * one. */
 static struct queue *earliest(struct sonde_heap_merge *merge, uint64_t *until)
 {
 	struct queue *first = NULL;

@@ -1,8 +1,9 @@
 /* merge.h: merges the allocation records of a process's threads (format/heap.h) into one stream in time order.
  *
- * A block that one thread frees and another thread then receives stays in order, provided that a run extends only to a
- * time that had passed before its first ring was read: the second thread got the block after its end had been
- * published. The words are untrusted: nothing is assumed except their order. One thread.
+ * If one thread frees a block and another thread then receives it, the two records are merged in this order, because
+ * the first thread had published the end before the second one could get the block. This requires that a run extends
+ * only to a time that had passed before the first ring was read. The words are untrusted: nothing is assumed except
+ * their order. One thread.
  */
 #ifndef SONDE_SOURCE_HEAP_MERGE_H
 #define SONDE_SOURCE_HEAP_MERGE_H
@@ -22,11 +23,11 @@ enum sonde_heap_event_kind {
 
 struct sonde_heap_event {
 	enum sonde_heap_event_kind kind;
-	uint32_t thread; /* as passed to sonde_heap_merge_add() */
-	uint32_t stack;  /* the process's number, for beginnings */
+	uint32_t thread; /* the argument of sonde_heap_merge_add() */
+	uint32_t stack;  /* the process's number of the stack, if a block begins */
 	uint32_t pool;   /* the process's number */
 	uint64_t address, size_b;
-	uint64_t ticks; /* of the pool's clock >> SONDE_HEAP_TICK_SHIFT */
+	uint64_t ticks; /* time by the clock of the words, >> SONDE_HEAP_TICK_SHIFT */
 };
 
 /* Begin or end of a malloc block. */
@@ -45,7 +46,7 @@ struct sonde_heap_sink {
 	void (*event)(void *context, const struct sonde_heap_event *event);
 	/* Defines a stack, before the first event that refers to it. */
 	void (*stack)(void *context, uint32_t number, uint8_t status, const uint64_t *pcs, size_t count);
-	/* Defines a pool, likewise. */
+	/* Defines a pool, before the first event that refers to it. */
 	void (*pool)(void *context, uint32_t number, const char *name, size_t name_b);
 	/* True if a block is alive: decides the order of records of equal time. */
 	int (*alive)(void *context, uint64_t address);
@@ -58,7 +59,7 @@ struct sonde_heap_merge;
 int sonde_heap_merge_new(struct sonde_heap_merge **out, const struct sonde_heap_sink *sink);
 void sonde_heap_merge_free(struct sonde_heap_merge *merge);
 
-/* Times later than this are limited to it. */
+/* Sets the latest possible time: records with later times get this time. */
 void sonde_heap_merge_latest(struct sonde_heap_merge *merge, uint64_t ticks);
 /* Sets the maximum number of pending words (default SONDE_HEAP_WAITING_MAX); beyond it, records are handed out without
  * waiting for earlier ones. */

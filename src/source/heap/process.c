@@ -80,13 +80,13 @@ void sonde_heap_process_free(struct sonde_heap_process *process)
 void sonde_heap_process_add(struct sonde_heap_process *process, uint64_t serial, uint32_t thread, const uint64_t *words,
 			    size_t count)
 {
-	/* read after the words */
+	/* this clock is read after the words, so it is later than all valid times */
 	uint64_t now = process->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles() : sonde_clock_now_ns();
 	sonde_heap_merge_latest(process->merge, (now + FUTURE) >> SONDE_HEAP_TICK_SHIFT);
 	if (!process->unread && !sonde_heap_merge_add(process->merge, serial, thread, words, count))
 		return;
 	process->unread += count;
-	process->until = 0; /* ignore events not handed out yet: recorded ones are complete up to a time */
+	process->until = 0; /* ignore the events that still wait, so that what is recorded is complete up to one time */
 }
 
 void sonde_heap_process_exact_times(struct sonde_heap_process *process)
@@ -106,7 +106,8 @@ void sonde_heap_process_thread_end(struct sonde_heap_process *process, uint64_t 
 	sonde_heap_merge_end(process->merge, serial);
 }
 
-/* Little is lost if the recorder is killed, even for a program that allocates little. */
+/* Writes events that have waited for OLD_NS. So even for a program that allocates little, little is lost if the
+ * recorder is killed. */
 static void write_old(struct sonde_heap_own *heap, uint64_t ns)
 {
 	if (!heap->chunks || ns < heap->written_ns + OLD_NS)
@@ -187,7 +188,7 @@ int sonde_heap_process_scan(struct sonde_heap_process *process, const struct son
 			sonde_heap_chunks_looked(process->malloc.chunks, SONDE_HEAP_SILENT);
 		return 0;
 	}
-	/* the tid in our namespace; in another pid namespace, only the first thread's is known */
+	/* the tid in our pid namespace; for a process in another one, we know only the tid of its first thread */
 	pid_t asking = question->tid == question->pid ? process->pid : (pid_t)question->tid;
 	uint64_t cycles = sonde_clock_cycles(), ns = sonde_clock_now_ns();
 	drainer->drain(drainer->context, process->pid);
@@ -201,7 +202,7 @@ int sonde_heap_process_scan(struct sonde_heap_process *process, const struct son
 	int code = sonde_heap_freeze(&threads, asking);
 	drainer->drain(drainer->context, process->pid);
 	sonde_heap_freeze_check(&threads);
-	if (threads.running) /* they continue to write: later data may contain events before those already read */
+	if (threads.running) /* running threads continue to write: data that is read later may contain earlier events */
 		sonde_heap_process_run(process, cycles, ns);
 	else
 		sonde_heap_merge_run(process->merge, UINT64_MAX - 1);

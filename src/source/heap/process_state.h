@@ -18,7 +18,7 @@
 struct sonde_heap_stack {
 	uint32_t node;
 	uint8_t status;
-	uint8_t is_loaders;    /* it is in the dynamic loader */
+	uint8_t is_loaders;    /* the stack's call site is in the dynamic loader */
 	uint32_t thread, site; /* last used thread and site in malloc's heap; site 0 = none yet */
 };
 
@@ -52,27 +52,27 @@ struct sonde_heap_process {
 	size_t loader_site_count;
 	struct sonde_heap_own malloc;
 	struct sonde_heap_own mapping;
-	struct sonde_heap_mappings *mappings; /* belongs to `mapping` */
+	struct sonde_heap_mappings *mappings; /* tracks the mappings of the heap `mapping` */
 	struct sonde_heap_pool **pools;       /* allocated one by one; the array grows */
 	size_t pool_count;
-	uint32_t *pool_numbers; /* index + 1, by the process's number − 1 */
+	uint32_t *pool_numbers; /* index in `pools` + 1, by the process's number of the pool − 1 */
 	size_t number_cap;
 	int exact_times, scanned;
 	const char *why_left; /* why recording stopped; NULL = it did not */
 	uint64_t until;       /* ticks; later events are ignored */
 	uint64_t pools_lost;  /* events of pools beyond the limit */
-	uint64_t stacks_lost; /* with invalid numbers */
+	uint64_t stacks_lost; /* number of stacks with invalid numbers */
 
 	/* losses for lack of memory */
-	uint64_t unread; /* words: none are accepted any more */
+	uint64_t unread; /* words that were not read, since no more are accepted */
 	uint64_t unkept_stacks;
-	uint64_t unkept_events; /* of heaps that could not be opened */
+	uint64_t unkept_events; /* number of events of heaps that could not be opened */
 };
 
 /* Opens one of its heaps at its first block. 0 or a negative errno. */
 int sonde_heap_intake_open(struct sonde_heap_process *process, struct sonde_heap_own *heap, enum sonde_heap_kind kind,
 			   const char *name);
-/* The sink for the merge. */
+/* The sink that receives the merged records. */
 struct sonde_heap_sink sonde_heap_intake(struct sonde_heap_process *process);
 
 #endif

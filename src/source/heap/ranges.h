@@ -26,11 +26,11 @@ struct sonde_heap_cut {
 
 void sonde_heap_ranges_fini(struct sonde_heap_ranges *ranges);
 
-/* The range must be free. -ENOMEM; -E2BIG: there are already SONDE_HEAP_RANGES_MAX. */
+/* Adds a piece, whose range must be free. -ENOMEM; -E2BIG if there are already SONDE_HEAP_RANGES_MAX pieces. */
 int sonde_heap_ranges_put(struct sonde_heap_ranges *ranges, const struct sonde_heap_piece *piece);
 
-/* Removes the lowest piece's part of [start, end): 1, or 0 if there is none. If there is no capacity for the remainders
- * on both sides, the whole piece is removed. */
+/* Finds the lowest piece that overlaps [start, end), and removes the overlap: returns 1, or 0 if no piece overlaps. If
+ * there is no capacity for the remainders on both sides, the whole piece is removed. */
 int sonde_heap_ranges_cut(struct sonde_heap_ranges *ranges, uint64_t start, uint64_t end, struct sonde_heap_cut *out);
 
 /* The lowest piece that overlaps [start, end), or NULL. Valid until the next put or cut. */

@@ -24,7 +24,8 @@ static inline uint64_t sonde_heap_registers_thread(const struct sonde_heap_regis
 	return 0;
 }
 #endif
-#define SONDE_HEAP_REGISTERS_TLS 0x401 /* NT_ARM_TLS: the set with the thread pointer, if the first lacks it */
+/* NT_ARM_TLS: the register set with the thread pointer, needed where the general registers do not include it. */
+#define SONDE_HEAP_REGISTERS_TLS 0x401
 
 static inline uint64_t sonde_heap_registers_stack(const struct sonde_heap_registers *registers)
 {

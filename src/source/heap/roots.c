@@ -58,7 +58,7 @@ static struct sonde_heap_area *add(struct sonde_heap_areas *map)
 int sonde_heap_areas_parse(struct sonde_heap_areas *out, FILE *file)
 {
 	struct sonde_heap_area *last = NULL;
-	int is_ours = 0; /* the last mapping is ours: then the adjacent one is, too */
+	int is_ours = 0; /* true if the last mapping is sonde's own: then the adjacent one is ours, too */
 	char *line = NULL;
 	size_t line_b = 0;
 	*out = (struct sonde_heap_areas){0};
@@ -144,7 +144,7 @@ static const struct sonde_heap_area *find(const struct sonde_heap_areas *map, ui
 
 /* --- roots ------------------------------------------------------------------------------------------------------- */
 
-/* Scans a stack from its pointer up. It may be a heap block, or part of one. */
+/* Scans a stack from its stack pointer up. The stack may be a heap block, or a part of one. */
 static int scan_stack(const struct sonde_heap_roots *roots, struct sonde_heap_scan *scan, uint64_t stack)
 {
 	const struct sonde_heap_area *mapping = stack ? find(roots->map, stack) : NULL;
@@ -224,7 +224,8 @@ static int is_root(const struct sonde_heap_roots *roots, const struct sonde_heap
 	}
 }
 
-/* If a program's data ends exactly at its break, the kernel shows one mapping: the part before the first block. */
+/* The program's data within the break mapping. If the data ends exactly where the heap of brk() starts, the kernel
+ * shows both as one mapping; the data is the part before the first block. */
 static struct sonde_heap_extent data_in_break(const struct sonde_heap_areas *map, size_t i,
 					      const struct sonde_heap_scan *scan)
 {
@@ -234,15 +235,16 @@ static struct sonde_heap_extent data_in_break(const struct sonde_heap_areas *map
 }
 
 /* --- glibc's first arena ------------------------------------------------------------------------------------------
- * Its data is in glibc's .data, with pointers to free chunks, which begin in the last bytes of the blocks before them
- * (heap/scan.h). It is recognised by its lists, most of which are empty and point to themselves, and by the ring of
- * arenas. Layout of struct malloc_state: glibc 2.27 to 2.41; in older versions the lists began 8 bytes earlier. */
+ * The data of this arena is in glibc's .data. It has pointers to free chunks, each of which begins in the last bytes of
+ * the block before it (heap/scan.h). The arena is recognised by its lists, most of which are empty and point to
+ * themselves, and by the ring of arenas. Layout of struct malloc_state: glibc 2.27 to 2.41; in older versions the lists
+ * began 8 bytes earlier. */
 
 #define DATA_MAX_B (256u << 10)
 #define LISTS 127u
 #define LISTS_EMPTY 16u
 #define LISTS_B (LISTS * 16u)
-#define NEXT_B (LISTS_B + 16u) /* from the start of the lists: the next arena */
+#define NEXT_B (LISTS_B + 16u) /* offset of the pointer to the next arena from the start of the lists */
 #define ARENA_B (NEXT_B + 8u)
 #define ARENAS_MAX 1024
 
@@ -269,7 +271,7 @@ static uint32_t count_empty(const uint64_t *lists, uint64_t address)
 	return empty;
 }
 
-/* The arena in an area, or an empty extent at its end. */
+/* The arena within an area, or an empty extent at the end of the area. */
 static struct sonde_heap_extent find_arena(const struct sonde_heap_roots *roots, const struct sonde_heap_area *area)
 {
 	struct sonde_heap_extent none = {area->end, area->end}, all = {area->start, area->end};

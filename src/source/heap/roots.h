@@ -1,10 +1,10 @@
 /* roots.h: the roots of the pointer scan: memory that a program can access without following a pointer.
  *
  * As in LeakSanitizer: registers and stacks of all threads, from their stack pointers up; their thread-local storage;
- * the writable data of the program and its libraries. In addition, as in memcheck, what the program mapped itself:
- * memory of garbage collectors and custom allocators. Excluded: the allocator's free memory and internal data, which
- * are full of stale pointers; memory shared with other processes; and sonde's own memory: its pages are those that are
- * wiped in a forked child.
+ * the writable data of the program and its libraries. In addition, as in memcheck: memory that the program mapped
+ * itself, such as that of garbage collectors and custom allocators. Excluded: the allocator's free memory and internal
+ * data, which are full of stale pointers; memory shared with other processes; and sonde's own memory, which is
+ * recognised by being wiped in a forked child (MADV_WIPEONFORK).
  *
  * Some of these areas cannot be distinguished if not all blocks are known (sampling; a forked child that inherited
  * blocks): then all memory except the known blocks counts as roots, and some leaks are not found.
@@ -31,7 +31,7 @@ struct sonde_heap_area {
 	uint64_t start, end;
 	enum sonde_heap_area_kind kind;
 	int is_libc;   /* of the C library's file */
-	int is_loader; /* of the dynamic loader's file, whatever the kind */
+	int is_loader; /* of the dynamic loader's file; may have any kind */
 };
 
 struct sonde_heap_areas {
@@ -51,7 +51,7 @@ struct sonde_heap_roots {
 	const struct sonde_heap_areas *map;
 	const struct sonde_heap_reader *reader;
 	const struct sonde_heap_threads *threads;
-	const struct sonde_heap_live *mappings; /* that the program made itself; NULL = unknown */
+	const struct sonde_heap_live *mappings; /* mappings that the program made itself; NULL = unknown */
 	uint64_t stack, thread_pointer;         /* of the waiting thread */
 	int all;                                /* not all blocks are known */
 };

@@ -1,13 +1,13 @@
 /* scan.c: an index of the live blocks, and the marking that uses it.
  *
- * The index consists of the blocks, sorted by address, and of a page directory for each GB in which a block begins: it
- * has, for each page, the number of blocks that begin before it. So a lookup costs two reads and a search among the
- * blocks of a page.
+ * The index consists of the blocks, sorted by address, and of a page directory for each GB in which a block begins. The
+ * directory has, for each page, the number of blocks that begin before that page. So a lookup costs two reads and a
+ * search among the blocks of a page.
  *
- * Memory is read from another process, where a call costs as much as reading thousands of bytes. So pending blocks are
- * taken by the thousand, sorted, and neighbours are read together. The most recently found ones are read first, which
- * keeps the list of pending blocks short. Everything is linear in the bytes read; a long list with nodes far apart
- * costs a call per node.
+ * Memory is read from another process, by system calls, each of which costs as much as reading thousands of bytes. So
+ * pending blocks are taken by the thousand, sorted, and neighbours are read together. The most recently found ones are
+ * read first, which keeps the list of pending blocks short. Everything is linear in the bytes read; a long list with
+ * nodes far apart costs a call per node.
  */
 #include "source/heap/scan.h"
 
@@ -24,7 +24,7 @@
 #define PAGES (1u << (REGION_BITS - PAGE_BITS))
 #define DIGIT_BITS 16u
 #define DIGITS (1u << DIGIT_BITS)
-#define FEW 4096u             /* blocks: no directory up to this count; most processes are small, and it costs 1 ms */
+#define FEW 4096u             /* no directory for up to this many blocks: it costs 1 ms, and most processes are small */
 #define BATCH 4096u           /* blocks */
 #define BUFFER_B (256u << 10) /* copied data is scanned while it is in the L2 cache */
 #define SEGMENT_B (64u << 10)
@@ -47,10 +47,10 @@ struct sonde_heap_scan {
 	size_t count;
 	uint64_t low, span; /* range of addresses in any block */
 	uint32_t **regions;
-	uint32_t *waiting; /* reached but not read yet */
+	uint32_t *waiting; /* blocks that were reached but not read yet */
 	size_t waiting_count, waiting_cap;
 	int without_tails;
-	uint8_t marks; /* new state of blocks that are pointed to: REACHED or LOST_BY */
+	uint8_t marks; /* state that blocks get when a pointer to them is found: REACHED or LOST_BY */
 	uint8_t *buffer;
 	uint32_t buffer_b;
 	struct segment segments[BATCH];

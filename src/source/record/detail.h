@@ -11,15 +11,15 @@
 #include <stddef.h>
 
 struct sonde_detail {
-	char text[4096]; /* longer ones are cut off */
+	char text[4096]; /* longer text is cut off */
 	size_t used;
 };
 
-/* Adds a sentence, or (more) continues the last one. */
+/* add() adds a sentence; more() continues the last one. */
 void sonde_detail_add(struct sonde_detail *detail, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void sonde_detail_more(struct sonde_detail *detail, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* NULL = nothing was added. */
+/* The text, or NULL if nothing was added. */
 static inline const char *sonde_detail_text(const struct sonde_detail *detail)
 {
 	return detail->used ? detail->text : NULL;

@@ -1,12 +1,13 @@
 /* lookup.c: sorts the stack nodes by module and address and resolves one module at a time.
  *
- * A module's file is opened by its path. If the path now leads elsewhere (the container is gone, the file was deleted
- * or replaced), it is opened through the descriptor kept since the module was first sampled.
+ * A module's file is opened by its path. If the path no longer leads to the file (the container is gone, the file was
+ * deleted or replaced), the file is opened through a descriptor that has been kept open since the module was first
+ * sampled.
  *
- * Names and cached data come first and are cheap. Reading DWARF that is not cached has a CPU-time budget, since
- * recording must stay cheap and a reader can do it as well: a module that costs more than the rest of the budget gets
- * names only, and its records say so. A file that readers will not find, because only the kept descriptor leads to it,
- * is read regardless of its cost.
+ * Names and cached data come first and are cheap. Reading DWARF that is not cached has a budget of CPU time, since
+ * recording must stay cheap, and a reader of the recording can read the DWARF as well. A module that would cost more
+ * than the rest of the budget gets names only, and its records say so. A file that readers will not find, because only
+ * the kept descriptor leads to it, is read regardless of its cost.
  */
 #include "source/record/lookup.h"
 
@@ -86,8 +87,8 @@ static int is_same_file(const char *path, int fd)
 	       by_path.st_ino == by_fd.st_ino;
 }
 
-/* Sets `is_kept` if readers will not find the file. A file found by its path is accepted if its build-id matches; a
- * module without a build-id needs the very file that was sampled. */
+/* Opens the file of a module. Sets `is_kept` if readers will not find the file. A file found by its path is accepted if
+ * its build-id matches; a module without a build-id needs the very file that was sampled. */
 static int open_symbols(const struct sonde_trie *stacks, const struct sonde_stack_module *module,
 			const struct sonde_symbol_options *options, struct sonde_symbols **out, int *is_kept)
 {
@@ -159,7 +160,7 @@ static void pay(struct sonde_symbols *symbols, const uint64_t *addresses, size_t
 		sonde_symbols_read_no_dwarf(symbols);
 }
 
-/* budget_ns NULL: no limit. */
+/* Resolves places of one module, sorted by address. budget_ns NULL: no limit. */
 static int resolve_batch(struct sonde_trie *stacks, struct sonde_symbols *symbols, const struct place *places,
 			 size_t count, uint64_t *budget_ns)
 {

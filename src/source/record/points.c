@@ -27,7 +27,8 @@ static int grow(struct sonde_points *points)
 	return 0;
 }
 
-/* Insertion from the end, where most rows belong. Rows of equal time keep their order of arrival. */
+/* Inserts a row. The search for its position starts at the end, where most rows belong. Rows of equal time keep their
+ * order of arrival. */
 int sonde_points_put(struct sonde_points *points, uint64_t time_ns, uint32_t series, int64_t value)
 {
 	if (grow(points)) {

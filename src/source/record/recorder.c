@@ -89,7 +89,7 @@ const struct sonde_record_options *sonde_recorder_options(const struct sonde_rec
 
 /* --- rows ------------------------------------------------------------------------------------------------ */
 
-/* Writes the stacks and strings that the rows refer to before the rows. */
+/* Writes the rows, and before them the stacks and strings that they refer to. */
 int sonde_recorder_rows(struct sonde_recorder *recorder, struct sonde_encoder *rows)
 {
 	if (!sonde_encoder_rows(rows))
@@ -183,8 +183,7 @@ void sonde_recorder_switch(struct sonde_recorder *recorder, const struct sonde_r
 	struct sonde_encoder *switches = &recorder->switches;
 	uint64_t until_ns = sonde_encoder_until_ns(switches), woken_ns = event->woken_ns;
 	struct sonde_switches_row row = {
-	    .time_ns =
-		event->time_ns > until_ns ? event->time_ns : until_ns, /* per-CPU buffers: an event may arrive late */
+	    .time_ns = event->time_ns > until_ns ? event->time_ns : until_ns, /* may be late: buffers are per CPU */
 	    .thread = event->thread,
 	    .kind = (uint8_t)event->kind,
 	    .cpu = event->cpu < 0 ? 0 : (uint32_t)event->cpu + 1,

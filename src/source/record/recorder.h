@@ -22,8 +22,8 @@ struct sonde_writer;
 
 enum sonde_on_full { SONDE_ON_FULL_DROP = 0, SONDE_ON_FULL_OVERWRITE, SONDE_ON_FULL_BLOCK };
 
-/* How much of GPU activity is recorded: the work of devices; also the host's API calls; also the call stacks of these
- * calls. */
+/* How much of GPU activity is recorded. KERNELS: the work of devices; API: also the host's API calls; FULL: also the
+ * call stacks of these calls. */
 enum sonde_gpu_level { SONDE_GPU_KERNELS = 1, SONDE_GPU_API, SONDE_GPU_FULL };
 
 #define SONDE_RESOURCES_LEAST_INTERVAL_NS 10000000u /* minimum interval between resource readings */
@@ -31,21 +31,21 @@ enum sonde_gpu_level { SONDE_GPU_KERNELS = 1, SONDE_GPU_API, SONDE_GPU_FULL };
 /* The options of `sonde record`. Strings are borrowed. */
 struct sonde_record_options {
 	const char *output;
-	int output_fd;        /* write to this descriptor and use `output` only as its name; 0 = none */
+	int output_fd;        /* if not 0, the recording is written to this descriptor, and `output` is only its name */
 	char **command;       /* NULL when attaching */
 	pid_t attach;         /* 0 = launch */
 	uint64_t rate_hz;     /* samples per CPU second, 1 … 10000 */
 	uint64_t duration_ns; /* 0 = until the command ends */
 	uint64_t buffer_b;    /* total limit of all rings of the session */
 	enum sonde_on_full on_full;
-	uint64_t keep_ns; /* flight recorder: how much to keep; 0 = stream to the file */
+	uint64_t keep_ns; /* flight recorder: how much time to keep; 0 = write everything to the file */
 	const char *when; /* trigger, NULL = none */
 	int overwrite;
 	int quiet;
 	int keep_arguments; /* keep command lines unredacted, with passwords (fold/redact.h) */
 	int no_perf;        /* do not use perf events (for tests, or on request) */
 	int no_inject;      /* inject nothing into the target */
-	int no_symbols;     /* leave symbols to the reader */
+	int no_symbols;     /* do not look up symbols; readers of the recording do */
 	int debuginfod;
 	uint32_t stack_b;            /* stack copy per sample, 0 = default */
 	uint32_t waits;              /* which waits of threads to record: bits of enum sonde_wait_what */
@@ -53,7 +53,7 @@ struct sonde_record_options {
 	int gpu;                     /* enum sonde_gpu_level: what to record of GPUs; 0 = nothing */
 	int flop;                    /* count FLOP with the processor's counters */
 	int heap;                    /* record allocations */
-	int heap_is_light;           /* only allocations, and only of processes that allocate enough for a sample */
+	int heap_is_light;           /* only allocations, and only in processes that allocate enough for a sample */
 	uint64_t heap_mean_b;        /* bytes between samples; 0 = every allocation */
 	uint64_t memory_every_ns;    /* interval of RSS readings; 0 = whenever the recorder is awake anyway */
 	uint64_t snapshot_every_ns;  /* interval of snapshots of all processes; 0 = none */
@@ -61,7 +61,8 @@ struct sonde_record_options {
 	uint64_t resources_every_ns; /* interval of resource readings; 0 = the default, 100 ms */
 	uint64_t flush_every_ns;     /* maximum delay until events are in the file; 0 = one second */
 	int only_resources; /* run only the sources that read counters, and write no SOURCE record for the others */
-	/* Record energy in joules. carbon_intensity (g/kWh) and country as typed, for reports; NULL = not given. */
+	/* Record energy in joules. carbon_intensity (g/kWh) and country are what the user typed, for reports; NULL =
+	 * not given. */
 	int energy;
 	const char *carbon_intensity, *country;
 	/* Passes on a warning while the command runs: one line without a newline; NULL = not called. */
@@ -82,17 +83,17 @@ const struct sonde_record_options *sonde_recorder_options(const struct sonde_rec
 /* Writes out everything that is buffered. */
 int sonde_recorder_flush(struct sonde_recorder *recorder);
 
-/* Flight recorder: saves the data kept in memory; sonde_recorder_saves() returns how often this was done. */
+/* Flight recorder: save() saves the data that is kept in memory; saves() returns how often that was done. */
 void sonde_recorder_save(struct sonde_recorder *recorder);
 unsigned sonde_recorder_saves(const struct sonde_recorder *recorder);
 
 /* True if the event of options->when has happened since the last call. */
 int sonde_recorder_triggered(struct sonde_recorder *recorder);
 
-/* CPU samples so far. */
+/* The number of CPU samples so far. */
 uint64_t sonde_recorder_sample_count(const struct sonde_recorder *recorder);
 
-/* Processes so far, including those that have ended. */
+/* The number of processes so far, including those that have ended. */
 uint32_t sonde_recorder_process_count(const struct sonde_recorder *recorder);
 
 /* Declares that the start and end of every process and thread is being reported (perf events are running), so that
@@ -100,7 +101,7 @@ uint32_t sonde_recorder_process_count(const struct sonde_recorder *recorder);
 void sonde_recorder_tells(struct sonde_recorder *recorder);
 int sonde_recorder_is_recorded(const struct sonde_recorder *recorder);
 
-/* The id of the process that has this pid now; 0 = none that is recorded. */
+/* The id of the process that has this pid now; 0 if no recorded process has it. */
 uint32_t sonde_recorder_alive(const struct sonde_recorder *recorder, pid_t pid);
 
 /* A process whose end has not been seen. */
@@ -122,10 +123,11 @@ uint32_t sonde_recorder_text(struct sonde_recorder *recorder, const char *text);
  * they can be read. */
 uint32_t sonde_recorder_process(struct sonde_recorder *recorder, pid_t pid, uint64_t time_ns);
 uint32_t sonde_recorder_thread(struct sonde_recorder *recorder, pid_t pid, pid_t tid, uint64_t time_ns);
-/* The id of the thread if it is already known, else 0. For tids that come from a target and may be invented. */
+/* The id of the thread if it is already known, else 0. Used for tids that come from a target, which may have invented
+ * them. */
 uint32_t sonde_recorder_known(const struct sonde_recorder *recorder, pid_t pid, pid_t tid, uint64_t time_ns);
 
-/* Moves the start of a thread to a time before its first event. */
+/* Moves the start of a thread to start_ns, which is before its first event. */
 void sonde_recorder_born(struct sonde_recorder *recorder, uint32_t thread, uint64_t start_ns);
 
 void sonde_recorder_fork(struct sonde_recorder *recorder, pid_t parent, pid_t pid, pid_t tid, uint64_t time_ns);
@@ -134,7 +136,7 @@ void sonde_recorder_comm(struct sonde_recorder *recorder, pid_t pid, pid_t tid, 
 /* cpu_ns: the measured CPU time of the thread; 0 = unknown. The exit of the last thread ends the process. */
 void sonde_recorder_exit(struct sonde_recorder *recorder, pid_t pid, pid_t tid, uint64_t cpu_ns, uint64_t time_ns);
 
-/* Writes the record after setting its type and id. */
+/* Sets the record's type and id, and writes it. */
 void sonde_recorder_status(struct sonde_recorder *recorder, pid_t pid, struct sonde_meta_process_end *record);
 
 /* --- modules and stacks --------------------------------------------------------------------------------------------*/
@@ -184,7 +186,7 @@ void sonde_recorder_zones(struct sonde_recorder *recorder, uint32_t process, uin
 /* Frees the buffers of a thread that has ended. Call it after all of the thread's zones and events. */
 void sonde_recorder_thread_end(struct sonde_recorder *recorder, uint32_t thread);
 
-/* Adds one event whose site and time are already the recording's. */
+/* Adds one event, whose site and time have already been converted to the recording's. */
 void sonde_recorder_event(struct sonde_recorder *recorder, uint32_t process, uint32_t thread,
 			  const struct sonde_event *event);
 
@@ -202,7 +204,7 @@ uint32_t sonde_recorder_object(struct sonde_recorder *recorder, struct sonde_met
 
 /* --- devices (target/devices.h) ---------------------------------------------------------------------------------- */
 
-/* These write the record after setting its type and id, and return the id. Not interned. */
+/* These set the record's type and id, write the record, and return the id. Not interned. */
 uint32_t sonde_recorder_device(struct sonde_recorder *recorder, struct sonde_meta_device *record);
 uint32_t sonde_recorder_queue(struct sonde_recorder *recorder, struct sonde_meta_queue *record);
 uint32_t sonde_recorder_operation(struct sonde_recorder *recorder, struct sonde_meta_operation *record);
@@ -210,7 +212,7 @@ uint32_t sonde_recorder_operation(struct sonde_recorder *recorder, struct sonde_
 /* The number of device records so far: a device counts once per process that reported it. */
 uint32_t sonde_recorder_devices(const struct sonde_recorder *recorder);
 
-/* Rows may arrive in any order of time. */
+/* Adds a row of device activity. Rows may arrive in any order of time. */
 void sonde_recorder_activity(struct sonde_recorder *recorder, const struct sonde_activities_row *row);
 void sonde_recorder_call(struct sonde_recorder *recorder, const struct sonde_call_stacks_row *row);
 
@@ -228,15 +230,16 @@ struct sonde_chunk;
 uint32_t sonde_recorder_heap(struct sonde_recorder *recorder, uint32_t process, enum sonde_heap_kind kind,
 			     const char *name);
 
-/* Interned. */
+/* A heap site, which is interned: equal sites get the same id. */
 struct sonde_recorder_heap_site {
 	uint32_t heap, thread, stack;
 	enum sonde_stack_status status;
 };
 
 uint32_t sonde_recorder_heap_site(struct sonde_recorder *recorder, const struct sonde_recorder_heap_site *site);
-/* These write the record after setting its type: blocks of a site that were live at the exit of their process, unless
- * there are none; the state of a process at one time. Returns the number of the snapshot within the recording, from 1.
+/* These set the record's type and write it. heap_leak(): the blocks of a site that were live at the exit of their
+ * process; nothing is written if there are none. snapshot(): the state of a process at one time; returns the number of
+ * the snapshot within the recording, from 1.
  */
 void sonde_recorder_heap_leak(struct sonde_recorder *recorder, struct sonde_meta_heap_leak *record);
 uint32_t sonde_recorder_snapshot(struct sonde_recorder *recorder, struct sonde_meta_snapshot *record);
@@ -252,14 +255,15 @@ struct sonde_recorder_state {
 	enum sonde_source_state state;
 	const char *method; /* how it was measured; NULL = none */
 	const char *detail; /* what is missing and how to get it; NULL = nothing */
-	double rate_hz;     /* requested; 0 = not a sampler */
+	double rate_hz;     /* requested sampling rate; 0 = the source does not sample */
 	double effective_hz;
 };
 
 /* A later record of the same name replaces an earlier one. */
 void sonde_recorder_source(struct sonde_recorder *recorder, const char *name, const struct sonde_recorder_state *state);
 
-/* Summed by (source, cause, thread) and written when the recording closes, unless count is 0. */
+/* Lost events. Their counts are summed by (source, cause, thread), and written when the recording closes unless the sum
+ * is 0. */
 struct sonde_recorder_loss {
 	const char *source, *cause;
 	uint32_t process, thread; /* 0 = unknown */

@@ -15,7 +15,7 @@
 #include "trace/encode.h"
 #include "util/map.h"
 
-#define SONDE_RECORDER_PLACE_B 16 /* spacing of artificial addresses: address − 1 never belongs to another one */
+#define SONDE_RECORDER_PLACE_B 16 /* spacing of artificial addresses: address − 1 never belongs to another place */
 
 struct sonde_recorder {
 	struct sonde_writer *writer;
@@ -37,7 +37,7 @@ struct sonde_recorder {
 	uint32_t devices, queues, operations;
 	uint64_t places;
 	uint32_t snapshot_count;
-	struct sonde_trigger trigger; /* used when options.when is set */
+	struct sonde_trigger trigger; /* used if options.when is set */
 	uint64_t sample_count;
 	int is_told; /* the start and end of processes and threads is reported (sonde_recorder_tells()) */
 	unsigned saves;

@@ -1,11 +1,11 @@
 /* snapshots.c: a list of pending requests, in the order in which they were made. There are few at a time.
  *
- * RSS is read at once (statm: a microsecond). PSS (smaps_rollup) walks the process's page tables, 40 ns per page, and
- * blocks changes of its mappings in the meantime; virtual machines need four times as long. So it is read only while
- * all such readings together take less CPU time than 0.1 % of the time since the recording began, plus a small
- * allowance at the start. Requested snapshots have a share of their own, so that snapshots at an interval cannot use it
- * up. PSS counts only if RSS is still about the same as at the snapshot. On a busy machine a reading waits for a CPU,
- * which costs nothing.
+ * RSS is read at once (statm: a microsecond). For PSS (smaps_rollup), the kernel walks the process's page tables, which
+ * takes 40 ns per page (four times as long in virtual machines), and blocks changes of the process's mappings in the
+ * meantime. So PSS is read only while all its readings together have taken less CPU time than 0.1 % of the time since
+ * the recording began, plus a small allowance at the start. Requested snapshots have a CPU-time budget of their own, so
+ * that snapshots at an interval cannot use it up. A PSS value is used only if RSS is still about the same as at the
+ * time of the snapshot. On a busy machine, a reading may wait for a CPU; this waiting does not count as CPU time.
  */
 #include "source/record/snapshots.h"
 
@@ -24,7 +24,7 @@
 
 #define SNAPSHOTS_MAX 65536u /* per recording */
 #define PSS_PAGE_NS 40u
-#define PAGES_TO_MEASURE 256u /* of fewer pages, opening the file is most of the cost */
+#define PAGES_TO_MEASURE 256u /* with fewer pages, opening the file is most of the cost */
 #define STILL_SHARE 100u      /* RSS may have changed by 1 part in this many since the snapshot */
 
 /* A pending request. */
@@ -37,7 +37,7 @@ struct ask {
 	uint64_t time_ns, rss_b, pss_b;
 };
 
-/* CPU time for PSS: first_ns, and one part in `share` of the time since the recording began. */
+/* Budgets of CPU time for PSS: each is first_ns, plus 1 / share of the time since the recording began. */
 enum account { REQUESTED, INTERVAL, END, ACCOUNTS };
 
 static const struct {
@@ -89,14 +89,15 @@ uint64_t sonde_snapshots_resident_b(pid_t pid)
 	return sscanf(text, "%*u %llu", &pages) == 1 ? (uint64_t)pages * (uint64_t)getpagesize() : 0;
 }
 
-/* True if RSS is still about the same as at the snapshot. The program does not wait for us and may have run on. */
+/* True if RSS is still about the same as at the snapshot. The program does not wait for us, so its memory may have
+ * changed. */
 static int is_still(pid_t pid, uint64_t rss_b)
 {
 	uint64_t now_b = sonde_snapshots_resident_b(pid);
 	return (now_b > rss_b ? now_b - rss_b : rss_b - now_b) <= rss_b / STILL_SHARE;
 }
 
-/* PSS in bytes; 0 if it may not be read, would take too long, or would belong to another time. */
+/* PSS in bytes; 0 if it may not be read, would take too long, or would not be that of the time of the snapshot. */
 static uint64_t proportional_b(struct sonde_snapshots *snapshots, pid_t pid, uint64_t rss_b,
 			       enum sonde_snapshot_reason reason)
 {

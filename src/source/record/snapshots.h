@@ -1,9 +1,10 @@
-/* snapshots.h: snapshots of processes, requested at one time and taken when all earlier events are in the recording.
+/* snapshots.h: snapshots of processes, each requested at one time, and taken once all events before that time are in
+ * the recording.
  *
- * A request (from zone/program.h: the program; target/channel_messages.c: a command; resource/memory.c: an interval or
- * a signal) names a process and a time; RSS is read at once. The heap source claims the snapshots of its processes,
- * writes their events up to that time and adds the live heap. The memory source takes all others at the end of the
- * round, without a live heap. One thread.
+ * A request names a process and a time. It is made by the program (zone/program.h), by a command
+ * (target/channel_messages.c), or by an interval or a signal (resource/memory.c). RSS is read at once. The heap source
+ * claims the snapshots of its processes, writes their events up to that time and adds the live heap. The memory source
+ * takes all others at the end of the round, without a live heap. One thread.
  */
 #ifndef SONDE_SOURCE_RECORD_SNAPSHOTS_H
 #define SONDE_SOURCE_RECORD_SNAPSHOTS_H
@@ -32,8 +33,8 @@ int sonde_snapshots_new(struct sonde_snapshots **out, struct sonde_recorder *rec
 /* Drops pending requests; their sockets are closed without an answer. */
 void sonde_snapshots_free(struct sonde_snapshots *snapshots);
 
-/* -ENOMEM, or -E2BIG for too many snapshots; both are counted as losses. -ESRCH: the process has ended and did not make
- * the request itself. */
+/* Adds a request. -ENOMEM, or -E2BIG for too many snapshots; both are counted as losses. -ESRCH: the process has ended,
+ * and the request was not its own. */
 int sonde_snapshots_ask(struct sonde_snapshots *snapshots, const struct sonde_snapshot_ask *ask);
 
 /* Reserves the pending requests of a process for the caller to take. */
@@ -47,7 +48,8 @@ struct sonde_snapshot_live {
 	uint64_t mean_b; /* bytes between samples; 0 = every block */
 };
 
-/* Takes the earliest pending snapshot of a process, as of time_ns, up to which the caller has written the events. */
+/* Takes the earliest pending snapshot of a process, as of time_ns. The caller has written all events up to that
+ * time. */
 void sonde_snapshots_take(struct sonde_snapshots *snapshots, uint32_t process, uint64_t time_ns,
 			  const struct sonde_snapshot_live *live);
 /* Takes all snapshots that were not claimed. */

@@ -1,8 +1,8 @@
 /* streams.c: columns, open zones and per-site sums of each thread; each flush writes one chunk per thread.
  *
  * A chunk's summary lists at most SONDE_ZONES_OPEN_MAX open zones. Deeper zones are left out of the columns together
- * with their ends, so that the summary always matches the body. The live statistics, which see the same events, count
- * them as lost.
+ * with their ends, so that the summary always matches the body. The live statistics are computed from the same events,
+ * and count these zones as lost.
  */
 #include "source/record/streams.h"
 
@@ -24,9 +24,9 @@
 struct sonde_stream {
 	uint32_t process, thread;
 	struct sonde_columns zones;
-	/* Of `zones`. The bytes of its nodes follow them in the same allocation. */
+	/* The chunk that `zones` will become. The bytes of its nodes are in the same allocation, after the nodes. */
 	struct sonde_zones_chunk chunk;
-	struct sonde_pair pair; /* never asked for more frames than it holds */
+	struct sonde_pair pair; /* has room for all frames that are pushed */
 	uint64_t left_out;      /* open zones that are not in the columns */
 	struct sonde_pair_table sums;
 	struct sonde_buf events;
@@ -192,7 +192,8 @@ static struct sonde_zone_stat *row_of(struct sonde_pair_table *sums, uint32_t si
 	return sonde_pair_row(sums, site);
 }
 
-/* Adds the leaf zones at the start of `count` events. Returns their number or a negative errno. */
+/* Adds leaf zones (a begin that is followed by its end) as long as the next events are such pairs. Returns their number
+ * or a negative errno. */
 static ssize_t add_leaves(struct sonde_stream *stream, struct sonde_pair *pair, const uint32_t *sites,
 			  const uint64_t *times_ns, size_t count)
 {
@@ -244,7 +245,7 @@ static int pair_zones(const struct sonde_streams *streams, struct sonde_stream *
 	return 0;
 }
 
-/* A copy in which no time is earlier than its predecessor. */
+/* Returns the times, each raised to that of its predecessor if it is earlier. */
 static const uint64_t *order(uint64_t last_ns, const uint64_t *times_ns, size_t count, uint64_t *ordered)
 {
 	for (size_t i = 0; i < count; i++)
@@ -380,8 +381,8 @@ static int write_stream(struct sonde_streams *streams, struct sonde_stream *stre
 	return zones_rc ? zones_rc : events_rc;
 }
 
-/* A thread that has executed another program continues with open zones that nothing will end; only its small row is
- * kept. */
+/* Handles the end of a thread. If the thread has executed another program, it has open zones that nothing will end;
+ * then only its small row is kept. */
 int sonde_streams_end(struct sonde_streams *streams, uint32_t thread)
 {
 	uint32_t at = place_of(streams, thread);

@@ -1,7 +1,8 @@
 /* streams.h: zone events and variable-length events, one stream per thread, written as ZONES and EVENTS chunks.
  *
- * Zones are paired as they pass, for the chunk summaries: a summary lists the zones that were open at the start of the
- * chunk and the sums of those that ended in it, so that readers can start at any chunk and sum without decoding.
+ * The begins and ends of zones are paired as they arrive, for the summaries of chunks. A summary lists the zones that
+ * were open at the start of the chunk, and the sums of the zones that ended in it. So readers can start at any chunk,
+ * and compute sums without decoding.
  */
 #ifndef SONDE_SOURCE_RECORD_STREAMS_H
 #define SONDE_SOURCE_RECORD_STREAMS_H

@@ -1,4 +1,4 @@
-/* tasks.c: two tables of task lifetimes, and for each pid or tid its latest one.
+/* tasks.c: two tables of lifetimes (of processes and of threads), and for each pid or tid its latest lifetime.
  *
  * Ids only increase, so new rows come last and a row is found by binary search. Rows of tasks that ended long ago are
  * dropped once they are half of the table, so each row is moved a bounded number of times.
@@ -141,7 +141,7 @@ static size_t trimmed(const char *text, size_t len)
 	return len;
 }
 
-/* Programs write their arguments into their names, too. */
+/* Interns a name. It is redacted, too, because some programs write their arguments into their names. */
 static uint32_t intern_name(struct sonde_tasks *tasks, const char *name, size_t len)
 {
 	char redacted[COMMAND_MAX_B];
@@ -167,7 +167,7 @@ static void read_command(struct sonde_tasks *tasks, struct sonde_task_process *p
 
 /* --- lifetimes --------------------------------------------------------------------------------------------------- */
 
-/* `parent`: an id, or 0. */
+/* Adds a process. `parent`: its id, or 0. */
 static struct sonde_task_process *add_process(struct sonde_tasks *tasks, pid_t pid, uint32_t parent, uint64_t time_ns)
 {
 	struct sonde_task_process *row = add_row(tasks, &tasks->processes, pid, time_ns);
@@ -213,7 +213,8 @@ static struct sonde_task_thread *find_thread(const struct sonde_tasks *tasks, pi
 	return row && row->process == process && lived(&row->task, time_ns) ? row : NULL;
 }
 
-/* A process starts with its main thread, even if that thread's events arrive later. */
+/* Adds a thread. A process starts at the same time as its main thread, even if the events of that thread arrive
+ * later. */
 static struct sonde_task_thread *add_thread(struct sonde_tasks *tasks, struct sonde_task_process *owner, pid_t tid,
 					    uint64_t time_ns)
 {
@@ -289,7 +290,7 @@ void sonde_tasks_fork(struct sonde_tasks *tasks, pid_t parent, pid_t pid, pid_t 
 			add_thread(tasks, process, tid, time_ns);
 		return;
 	}
-	/* Known from its own events, which may have been read before this fork event. */
+	/* The thread is known from its own events, which may have been read before this fork event. */
 	sonde_tasks_born(tasks, known->task.id, time_ns);
 	if (pid != tid || parent == pid || process->parent)
 		return;

@@ -1,9 +1,9 @@
 /* tasks.h: the processes and threads of a recording.
  *
- * The kernel reuses pids and tids, so each lifetime of a number has its own id. Events may arrive late (a ring is
- * drained after its thread has died): a lookup at a time up to a thread's end finds that thread, as long as fewer than
- * SONDE_TASKS_ENDED others have ended since. Older ones are dropped, so that a recording of many short threads does not
- * grow without bound.
+ * The kernel reuses pids and tids, so each lifetime of a number has its own id. Events may arrive late, because a ring
+ * may be drained after its thread has ended. So a lookup with a time before a thread's end finds that thread, as long
+ * as fewer than SONDE_TASKS_ENDED others have ended since. Threads that ended earlier are dropped, so that a recording
+ * of many short threads does not grow without bound.
  */
 #ifndef SONDE_SOURCE_RECORD_TASKS_H
 #define SONDE_SOURCE_RECORD_TASKS_H
@@ -34,7 +34,7 @@ struct sonde_task_thread {
 	struct sonde_task task;
 	uint32_t process;
 	uint32_t name;
-	uint64_t called_ns; /* when the program named the thread itself; 0 = never */
+	uint64_t called_ns; /* when the program itself last named the thread; 0 = never */
 };
 
 /* A table of rows that begin with a struct sonde_task. */
@@ -45,7 +45,7 @@ struct sonde_task_table {
 	size_t cap;
 	uint32_t made;                     /* ids assigned so far */
 	uint32_t gone;                     /* rows that may be dropped */
-	uint32_t ended[SONDE_TASKS_ENDED]; /* ring of the ids that ended last */
+	uint32_t ended[SONDE_TASKS_ENDED]; /* ring buffer of the ids of the tasks that ended last */
 	uint64_t ends;
 	struct sonde_map by_number; /* id of the latest lifetime */
 };
@@ -70,9 +70,9 @@ void sonde_tasks_fork(struct sonde_tasks *tasks, pid_t parent, pid_t pid, pid_t 
 void sonde_tasks_comm(struct sonde_tasks *tasks, pid_t pid, pid_t tid, const char *name, int exec, uint64_t time_ns);
 /* Sets the name that the program gave a thread; it stays until the thread calls exec. */
 void sonde_tasks_call(struct sonde_tasks *tasks, uint32_t thread, const char *name, size_t name_b, uint64_t time_ns);
-/* Moves the start of a thread to a time before its first event. */
+/* Moves the start of a thread to start_ns, which is before its first event. */
 void sonde_tasks_born(struct sonde_tasks *tasks, uint32_t thread, uint64_t start_ns);
-/* The id of the current lifetime of a pid, as far as known; 0 = none. */
+/* The id of the process that has a pid now, as far as is known; 0 = none. */
 uint32_t sonde_tasks_alive(const struct sonde_tasks *tasks, pid_t pid);
 /* The process with the lowest id above `after` whose end has not been seen; NULL if there is none. */
 const struct sonde_task_process *sonde_tasks_next_live(const struct sonde_tasks *tasks, uint32_t after);

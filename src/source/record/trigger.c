@@ -1,4 +1,4 @@
-/* trigger.c: compares durations as zones and spans end.
+/* trigger.c: whenever a zone or span ends, compares its duration with the trigger's.
  *
  * Open spans of the trigger's name are kept in a direct-mapped table of 65,536 slots. If two open spans collide, the
  * later one stays, so a trigger can be missed only with tens of thousands of spans open at once.

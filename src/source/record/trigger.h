@@ -9,7 +9,7 @@
 struct sonde_trigger_span; /* an open span */
 
 struct sonde_trigger {
-	int on_spans; /* else zones */
+	int on_spans; /* 1 = the trigger is on spans; 0 = on zones */
 	char name[256];
 	uint64_t over_ns;
 	uint32_t name_id; /* string id, set by the recorder */

@@ -1,7 +1,8 @@
 /* budget.h: limits how often something expensive is read: an allowance that refills with time.
  *
  * A share of each second may be spent. Unused allowance is kept up to a limit, so that one expensive reading among
- * cheap ones delays nothing; once the allowance is spent, the next reading waits until it is paid for.
+ * cheap ones delays nothing. Once more than the allowance has been spent, the next reading waits until the allowance is
+ * no longer negative.
  */
 #ifndef SONDE_SOURCE_RESOURCE_BUDGET_H
 #define SONDE_SOURCE_RESOURCE_BUDGET_H
@@ -9,7 +10,7 @@
 #include <stdint.h>
 
 struct sonde_budget {
-	uint64_t share;  /* 500: a five-hundredth of the time may be spent */
+	uint64_t share;  /* 1 / share of the time may be spent */
 	int64_t most_ns; /* maximum unused allowance */
 	int64_t left_ns; /* current allowance; negative: overspent */
 	uint64_t at_ns;  /* time of the last update */
@@ -25,7 +26,7 @@ static inline void sonde_budget_pass(struct sonde_budget *budget, uint64_t now_n
 	if (now_ns <= budget->at_ns)
 		return;
 	uint64_t more_ns = (now_ns - budget->at_ns) / budget->share;
-	budget->at_ns += more_ns * budget->share; /* the remainder counts next time */
+	budget->at_ns += more_ns * budget->share; /* the rest of the time counts at the next update */
 	budget->left_ns += (int64_t)more_ns;
 	if (budget->left_ns > budget->most_ns)
 		budget->left_ns = budget->most_ns;

@@ -1,10 +1,10 @@
 /* bytes.h: computes what a process itself read and wrote from kernel counts that include its children.
  *
  * The kernel adds the /proc/PID/io counts of an exited process to those of the process that waits for it, and so on up
- * the tree. A sum over a tree would count bytes once per generation. So the last reading of an exited child is
- * subtracted from its parent once the parent's count has grown by that much. The parent's count does not grow if nobody
- * waits for the child (SIGCHLD ignored), or if another process does (the parent exited first). Bytes that a child read
- * and wrote after its last reading stay with the parent: nothing is lost or counted twice.
+ * the tree. A sum over a tree would count bytes once per generation. So the counts of an exited child, as last read,
+ * are subtracted from its parent's once the parent's counts have grown by that much. The parent's counts do not grow if
+ * no process waits for the child (SIGCHLD ignored), or if another process does (because the parent exited first). Bytes
+ * that a child read and wrote after its last reading stay with the parent: nothing is lost or counted twice.
  */
 #ifndef SONDE_SOURCE_RESOURCE_BYTES_H
 #define SONDE_SOURCE_RESOURCE_BYTES_H
@@ -18,7 +18,7 @@ enum { SONDE_BYTES_COUNT = 4 };
 struct sonde_resources_bytes {
 	uint32_t known;                    /* as in struct sonde_resources, for the last reading */
 	int64_t raw[SONDE_BYTES_COUNT];    /* as the kernel counts */
-	int64_t before[SONDE_BYTES_COUNT]; /* at the previous round, less bytes subtracted since */
+	int64_t before[SONDE_BYTES_COUNT]; /* `raw` at the previous round, less bytes subtracted since */
 	int64_t taken[SONDE_BYTES_COUNT];  /* subtracted for children */
 	int64_t own[SONDE_BYTES_COUNT];    /* last reported: never decreases */
 };
@@ -33,7 +33,8 @@ void sonde_resources_bytes_see_again(struct sonde_resources_bytes *bytes, const 
 /* A child of the previous round has exited: returns whether the parent's count has grown by the child's bytes. */
 int sonde_resources_bytes_take(struct sonde_resources_bytes *parent, const struct sonde_resources_bytes *child);
 
-/* For a parent that has exited, too, and was not read after it received the child's counts. */
+/* Like sonde_resources_bytes_take(), but for a parent that has also exited and was not read again after the child's
+ * counts were added to its own. */
 void sonde_resources_bytes_join(struct sonde_resources_bytes *parent, const struct sonde_resources_bytes *child);
 
 /* Outputs the process's own counts. */

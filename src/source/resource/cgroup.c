@@ -2,8 +2,9 @@
  * and walks upwards from there.
  *
  * Version 1 has a tree per controller, version 2 has one tree for all. Both may be mounted; a controller is in one of
- * them. In a container the mount may begin below the root that /proc/PID/cgroup refers to: that prefix is removed; if
- * nothing matches, the mount itself is the group, as cgroup namespaces show it.
+ * them. In a container, the mount may show only a part of the tree to whose root the paths in /proc/PID/cgroup refer.
+ * Then the path of that part is removed from the start of these paths. If a path does not start with it, the mount
+ * itself is the group, as cgroup namespaces show it.
  */
 #include "source/resource/cgroup.h"
 
@@ -59,7 +60,7 @@ static FILE *open_list(const char *root, const char *name)
 	return fopen(path, "re");
 }
 
-/* Finds the mount of a controller (version 1) or of version 2 (controller ""), and the part of its tree that it
+/* Finds the mount of a controller (version 1) or of version 2 (controller ""), and the part of the tree that the mount
  * shows. */
 static int find_mount(const char *root, const char *controller, char *mount, char *part)
 {
@@ -186,7 +187,7 @@ static const char *read_text(const char *directory, const char *name, char *text
 	return text;
 }
 
-/* In CPUs; 0 = no limit. */
+/* The group's CPU quota, in CPUs; 0 = no limit. */
 static double quota_of(const char *directory, int version)
 {
 	char text[64];
@@ -200,7 +201,7 @@ static double quota_of(const char *directory, int version)
 	return quota > 0 && period > 0 ? quota / period : 0;
 }
 
-/* In bytes; 0 = no limit. */
+/* The group's memory limit, in bytes; 0 = no limit. */
 static double limit_of(const char *directory, int version)
 {
 	char text[64];
@@ -209,7 +210,8 @@ static double limit_of(const char *directory, int version)
 	return limit_b < NO_LIMIT_B ? (double)limit_b : 0;
 }
 
-/* Sets place->directory to the tightest group. Returns 0 if there is only the machine's root group. */
+/* Sets place->directory to the process's group or that of its ancestors with the lowest limit. Returns 0 if there is
+ * only the machine's root group. */
 static int go_up(struct place *place, double (*limit)(const char *directory, int version))
 {
 	char own[PATH_MAX];

@@ -28,7 +28,7 @@ struct sonde_cgroup_use {
 	unsigned known; /* enum sonde_cgroup_known */
 	uint64_t cpu_ns, periods, throttled_periods, throttled_ns;
 	uint64_t memory_b, limit_b;
-	uint64_t reclaimable_b; /* part of memory_b: inactive file cache */
+	uint64_t reclaimable_b; /* the part of memory_b that is inactive file cache */
 };
 
 /* Finds the groups of `pid` in the tree under `root` ("" = this machine's); 0 = our own. Never fails: values that do
@@ -37,7 +37,7 @@ void sonde_cgroup_open(struct sonde_cgroup *out, const char *root, pid_t pid);
 /* The lowest CPU quota of the groups of `pid`, in CPUs; 0 = none. */
 double sonde_cgroup_quota(const char *root, pid_t pid);
 void sonde_cgroup_close(struct sonde_cgroup *cgroup);
-/* `is_detailed`: includes memory, which the kernel may have to sum up first. */
+/* Reads the groups' usage. `is_detailed`: memory, too, which the kernel may have to sum up first. */
 void sonde_cgroup_read(const struct sonde_cgroup *cgroup, int is_detailed, struct sonde_cgroup_use *out);
 
 #endif

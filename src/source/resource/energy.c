@@ -1,13 +1,14 @@
 /* energy.c: the energy source: reads the machine's energy meters while the command runs.
  *
  * The meters are the processor counters in /sys/class/powercap or, if these cannot be read, the kernel's energy events.
- * They are read ten times a second, or more often if a counter could wrap in less than four readings. A series is one
- * meter without a gap: after a gap a new one begins, so that the gap is not mistaken for a time without power. If no
- * meter is readable, the recording gets the parameters of a model (resource/energy_model.h), marked as a model, and the
- * report applies it to the machine's CPU time. The energy of GPUs is read by the nvml source (device/nvml.c).
+ * They are read ten times a second, or more often if a counter could wrap in less than four readings. A series holds
+ * the readings of one meter without a gap. After a gap, a new series begins, so that the gap is not mistaken for a time
+ * without power. If no meter is readable, the recording gets the parameters of a model (resource/energy_model.h),
+ * marked as a model, and the report applies it to the machine's CPU time. The energy of GPUs is read by the nvml source
+ * (device/nvml.c).
  *
- * The command starts as it would without us: no idle second is measured before it. Idle power is estimated from the
- * lowest power seen (analyze/resource/energy.c).
+ * The command's start is not delayed to measure idle power. Idle power is estimated from the lowest power seen
+ * (analyze/resource/energy.c).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -125,7 +126,7 @@ static int64_t read_meter(struct sonde_source_run *run, size_t i, uint64_t boot_
 	return (int64_t)domain->total_uj;
 }
 
-/* Counters continue during suspend; the recording's clock does not. */
+/* Starts new series after a suspend: the counters continue during it, the recording's clock does not. */
 static void forget_sleep(struct sonde_source_run *run, uint64_t asleep_ns)
 {
 	if (run->reads && asleep_ns - run->asleep_ns > SLEPT_NS) {
@@ -163,7 +164,7 @@ static void read_all(struct sonde_source_run *run)
 
 /* --- the source -------------------------------------------------------------------------------------------------- */
 
-/* Without a meter there is a model, so the source always runs; `why` then says why nothing is measured. */
+/* The source can always run: without a meter, it records a model, and `why` says why nothing is measured. */
 static int energy_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
 	struct meters meters;

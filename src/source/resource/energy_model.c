@@ -1,8 +1,8 @@
 /* energy_model.c: finds the row of resource/energy_model.def for the processor in /proc/cpuinfo.
  *
  * A straight line between idle and full load is what published estimators use; real servers draw somewhat more in the
- * middle. The range of a row is wider than that error. A processor missing in the table gets the range of all servers,
- * and is called generic.
+ * middle. The range from low to high in a row is wider than the error of the straight line. A processor missing in the
+ * table gets the range of all servers, and is called generic.
  */
 #include "source/resource/energy_model.h"
 
@@ -27,7 +27,7 @@ static const struct row rows[] = {
 #undef SONDE_ENERGY_MODEL
 };
 
-/* From the 801 results published since 2012, for all processors. */
+/* Computed from the 801 results published since 2012, for all processors. */
 static const struct row generic = {.name = "any server", .idle = {319, 728, 2000}, .full = {1578, 3906, 8062}};
 
 static int fits(const struct row *row, const struct sonde_processor *processor)

@@ -25,14 +25,16 @@ struct sonde_energy_perf {
 	double scale_j;
 };
 
-/* 0; -ENOENT if the kernel has no such event; -EINVAL if its files are not understood. */
+/* Reads how to open the event. 0; -ENOENT if the kernel has no such event; -EINVAL if its files are not understood. */
 int sonde_energy_perf_shape(struct sonde_energy_perf_shape *out, const char *root);
 
-/* 0; a negative errno, with a sentence in `why` that says what is missing and the smallest remedy. */
+/* Opens the events. 0, or a negative errno, with a sentence in `why` that says what is missing and the smallest
+ * remedy. */
 int sonde_energy_perf_open(struct sonde_energy_perf *out, const char *root, char *why, size_t why_b);
 void sonde_energy_perf_close(struct sonde_energy_perf *perf);
 
-/* µJ since it was opened; −1 if it cannot be read. The kernel handles counter wrap-around. */
+/* The energy in µJ that event `i` has counted since it was opened; −1 if it cannot be read. The kernel handles counter
+ * wrap-around. */
 int64_t sonde_energy_perf_read_uj(const struct sonde_energy_perf *perf, size_t i);
 
 #endif

@@ -1,9 +1,9 @@
 /* energy_rapl.c: finds the domains and unwraps their counters.
  *
  * All zones are direct entries of /sys/class/powercap; "intel-rapl:0:2" belongs to "intel-rapl:0". A counter wraps at
- * max_energy_range_uj. Between two readings it must not wrap more than once, or the difference would be wrong. So if
- * enough time has passed for a package at SONDE_RAPL_MOST_W to wrap, nothing is counted and a loss is reported. Files
- * are kept open: if a zone is removed, reading them fails.
+ * max_energy_range_uj. If it wrapped more than once between two readings, the difference would be wrong. So if enough
+ * time has passed since the last reading for the counter to wrap at SONDE_RAPL_MOST_W, nothing is counted and a loss is
+ * reported. Files are kept open: if a zone is removed, reading them fails.
  */
 #include "source/resource/energy_rapl.h"
 
@@ -58,7 +58,7 @@ static void name_zone(char *out, size_t out_b, const char *root, const char *zon
 		snprintf(out, out_b, "dram%.40s", inside + 7);
 }
 
-/* 0; -EACCES if its counter may not be read. Zones that cannot be counters are skipped. */
+/* Adds a zone. 0; -EACCES if its counter may not be read. Zones that cannot be counters are skipped. */
 static int add_zone(struct sonde_rapl *rapl, const char *root, const char *zone, char *denied, size_t denied_b)
 {
 	struct sonde_rapl_domain *domain = &rapl->domains[rapl->count];
@@ -120,7 +120,7 @@ int sonde_rapl_open(struct sonde_rapl *out, const char *root, char *why, size_t 
 	}
 	for (size_t i = 0; i < out->count; i++)
 		packages += out->domains[i].is_package != 0;
-	if (packages && !*denied) /* with some denied, part of the packages would be taken for all */
+	if (packages && !*denied) /* if some are denied, the others would be taken for all packages */
 		return 0;
 	sonde_rapl_close(out);
 	if (!*denied) {

@@ -2,7 +2,7 @@
  *
  * Only package domains count as processor energy: "core" and "uncore" are parts of a package, "psys" includes packages
  * and more. "dram" is kept separate and never added: whether a package includes it depends on the processor. A package
- * that two interfaces show (intel-rapl-mmio) is counted once.
+ * that is shown by two interfaces (the second is intel-rapl-mmio) is counted once.
  */
 #ifndef SONDE_SOURCE_RESOURCE_ENERGY_RAPL_H
 #define SONDE_SOURCE_RESOURCE_ENERGY_RAPL_H
@@ -35,12 +35,13 @@ enum sonde_rapl_step {
 	SONDE_RAPL_GONE, /* it cannot be read any more */
 };
 
-/* Opens the domains under `root` ("" = this machine's). 0 if there is a package; -ENOENT: no counters; -EACCES: not
- * readable; with a sentence in `why` that says what is missing and the smallest remedy. */
+/* Opens the domains under `root` ("" = this machine's). Returns 0 if there is a package; -ENOENT if there are no
+ * counters, -EACCES if they are not readable, both with a sentence in `why` that says what is missing and the smallest
+ * remedy. */
 int sonde_rapl_open(struct sonde_rapl *out, const char *root, char *why, size_t why_b);
 void sonde_rapl_close(struct sonde_rapl *rapl);
 
-/* now_ns must be from a clock that includes suspend. */
+/* Reads a counter. now_ns must be from a clock that includes suspend. */
 enum sonde_rapl_step sonde_rapl_read(struct sonde_rapl_domain *domain, uint64_t now_ns);
 
 /* The same for a given value. */

@@ -10,7 +10,7 @@
 /* The hard limit on open files, to which a recorder raises its soft limit. */
 uint64_t sonde_files_max(void);
 
-/* At most `most`, and a `part`th of the limit. */
+/* The number of descriptors to keep open: at most `most`, and at most 1 / part of the limit. */
 size_t sonde_files_share(size_t most, unsigned part);
 
 /* True if `error` (an errno) means that no descriptor was available. */

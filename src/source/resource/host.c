@@ -15,7 +15,8 @@
 #include "run/shell.h"
 #include "source/resource/cgroup.h"
 
-/* The value is the first line of a file; or that which starts with `field`, after the separator. */
+/* Facts that are read from files. The value is the first line of the file or, with `field`, the text after the
+ * separator in the line that starts with `field`. */
 static const struct {
 	const char *key, *path, *field;
 	char separator;
@@ -160,8 +161,8 @@ static void say_command(struct sonde_recorder *recorder, char **command)
 	if (secrets)
 		say_number(recorder, "run.redacted", secrets);
 	char *line =
-	    secrets ? NULL : sonde_shell_quoted(argv); /* without the secrets the line would run another command */
-	if (line && strlen(line) < sizeof text)        /* so would a truncated line */
+	    secrets ? NULL : sonde_shell_quoted(argv); /* without its secrets, the line would run another command */
+	if (line && strlen(line) < sizeof text)        /* a truncated line would run another command, too */
 		sonde_recorder_info(recorder, "run.command_line", line);
 	free(line);
 	free(redacted);

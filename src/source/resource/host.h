@@ -17,8 +17,8 @@ void sonde_host_describe_roof(struct sonde_recorder *recorder);
 /* Writes run.command, run.directory, run.uid, run.cpus and option.*. */
 void sonde_host_describe_run(struct sonde_recorder *recorder);
 
-/* Writes the peak RSS of the launched process before its exec. The kernel's high-water mark of the process includes
- * it. */
+/* Writes the peak RSS of the launched process before its exec. The kernel's high-water mark of the process's RSS also
+ * covers the time before the exec. */
 void sonde_host_describe_held(struct sonde_recorder *recorder, uint64_t rss_b);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "source/record/recorder.h"
 
-/* The kind of a list; constant during its lifetime. */
+/* The properties of a list, which are the same in all calls for it. */
 struct sonde_live_kind {
 	size_t row_b; /* row size; a row begins with a struct sonde_recorder_live, the rest starts as zeros */
 	void (*came)(void *context, void *row); /* may be NULL */

@@ -1,14 +1,14 @@
 /* machine.c: parses /proc/stat, meminfo, loadavg, diskstats, net/dev and pressure (proc(5), accounting/psi).
  *
- * Descriptors are kept open. Ten files of some microseconds each, ten times a second, soon amount to 0.2 % of a CPU. So
- * counters that are not needed at a precise time are read with the details. Of /proc/stat only the first line is read:
- * the kernel generates the whole file for each read, with a line per CPU and a number per interrupt. A disk that is not
- * in /sys/block is a partition; one with slaves there (RAID, LVM, encryption) consists of others that are read
- * themselves. All network interfaces are read, and those whose bytes also count on another interface are marked: those
- * with lower_* entries (bridge, bond, VLAN); members of such an interface that are not hardware devices; the second end
- * of a pair (veth); and, if there is a hardware device, all interfaces that are not hardware devices (container
- * bridges, tunnels). /sys shows the interfaces of the namespace that it was mounted in: interfaces missing there are
- * not marked.
+ * Descriptors are kept open. Reading ten files, which takes some microseconds each, ten times a second would soon
+ * amount to 0.2 % of a CPU. So counters that are not needed at a precise time are read only in rounds with details. Of
+ * /proc/stat only the first line is read: the kernel generates the whole file for each read, with a line per CPU and a
+ * number per interrupt. A disk that is not in /sys/block is a partition. A disk with entries in its "slaves" folder
+ * there (RAID, LVM, encryption) consists of other disks, which are read themselves. All network interfaces are read,
+ * and those whose bytes also count on another interface are marked: interfaces with lower_* entries (bridge, bond,
+ * VLAN); members of such interfaces, unless they are hardware devices; the second end of a pair (veth); and, if there
+ * is a hardware device, all interfaces that are not hardware devices (container bridges, tunnels). /sys shows the
+ * interfaces of the namespace that it was mounted in: interfaces missing there are not marked.
  */
 #include "source/resource/machine.h"
 
@@ -33,7 +33,7 @@
 #define TEXT_MAX_B 65536u
 #define PART_B 2048
 #define LINE_B 256
-#define FIRST_ROUNDS 5u /* in which a command may be moved to its group, soon after its start */
+#define FIRST_ROUNDS 5u /* first rounds, in which the command may still be moved to its group */
 
 enum file { STAT, MEMINFO, LOADAVG, DISKSTATS, NETWORK, GROUPS, CPU_PRESSURE, MEMORY_PRESSURE, IO_PRESSURE, FILES };
 
@@ -44,7 +44,7 @@ struct disk {
 
 struct network {
 	char name[32];
-	int is_there, is_device, is_made, is_part; /* in /sys; hardware; built on others; member of another */
+	int is_there, is_device, is_made, is_part; /* is in /sys; hardware; built on others; member of another */
 	int index, link;
 };
 
@@ -53,7 +53,7 @@ struct sonde_resources_machine {
 	pid_t pid;
 	unsigned rounds;
 	int fd[FILES];     /* −1 = missing */
-	int missing_files; /* no descriptor was available for one of them */
+	int missing_files; /* no descriptor was available for one of the files */
 	struct disk disks[DISKS_MAX];
 	size_t disk_count;
 	struct network networks[NETWORKS_MAX];
@@ -95,7 +95,8 @@ static int open_of_command(struct sonde_resources_machine *machine, const char *
 	return fd >= 0 ? fd : open_file(machine, path);
 }
 
-/* The kernel returns some files about a page at a time; less than half a page is the end, and saves another call. */
+/* Reads a file from its start. The kernel returns some files about a page at a time. A result of less than half a page
+ * is taken as the end, which saves another call. */
 static size_t read_fd(int fd, char *text, size_t text_b)
 {
 	size_t done_b = 0;
@@ -178,7 +179,8 @@ static int find_kib(const char *text, const char *name, uint64_t *out_b)
 	return 1;
 }
 
-/* Cached file pages in a control group's usage that can be reclaimed count as available. */
+/* Reads total and available memory. Cached file pages that can be reclaimed are part of a control group's usage, but
+ * count as available. */
 static void read_memory(struct sonde_resources_machine *machine, const struct sonde_cgroup_use *group)
 {
 	uint64_t total_b, available_b;
@@ -309,7 +311,7 @@ static int is_stacked(const struct sonde_resources_machine *machine, const struc
 	return 0;
 }
 
-/* Call after all have been seen. */
+/* Writes which interfaces are stacked; call it after all interfaces have been seen. */
 static void put_stacked(const struct sonde_resources_machine *machine)
 {
 	for (size_t i = 0; i < machine->network_count; i++)
@@ -354,7 +356,7 @@ static void read_pressure(struct sonde_resources_machine *machine, enum file fil
 
 /* --- control groups ----------------------------------------------------------------------------------------------- */
 
-/* The command may move itself (systemd-run) or be moved to other groups. */
+/* Searches the groups again: the command may move itself to other groups (systemd-run), or be moved. */
 static void find_groups(struct sonde_resources_machine *machine)
 {
 	char now[sizeof machine->cgroups];

@@ -2,10 +2,10 @@
  * snapshots that no other source takes.
  *
  * RSS is read from /proc/PID/statm with a kept descriptor (some microseconds, not noticed by the process): with
- * --memory=TIME on a timer of that period, with --heap whenever the recorder is awake anyway, at least 10 ms apart.
- * Otherwise resource/resources.c reads it. However many processes there are, reading takes at most 0.1 % of a CPU: the
- * next round waits a thousand times as long as the last one took. This source runs last in a round: it takes the
- * snapshots that were requested before it and not claimed by a heap.
+ * --memory=TIME by a timer of that period; with --heap whenever the recorder is awake anyway, but at least 10 ms apart.
+ * Without these options, resource/resources.c reads RSS. However many processes there are, reading takes at most 0.1 %
+ * of a CPU: the next round waits a thousand times as long as the last one took. This source runs last in a round: it
+ * takes the snapshots that were requested before and that the heap source has not claimed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +45,7 @@ struct sonde_source_run {
 	uint64_t least_ns; /* between rounds */
 	uint64_t start_ns, next_ns, next_snapshot_ns;
 	uint64_t samples, signals;
-	uint64_t unread; /* samples not taken for lack of descriptors */
+	uint64_t unread; /* number of samples not taken for lack of descriptors */
 };
 
 /* --- over time --------------------------------------------------------------------------------------------------- */
@@ -101,7 +101,7 @@ static void put_file(struct sonde_source_run *run, struct process *process, uint
 	process->file_b = file_b;
 }
 
-/* If not, the resources source samples it. */
+/* True if this source samples RSS over time. If not, the resources source does. */
 static int samples_over_time(const struct sonde_source_run *run)
 {
 	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
@@ -116,7 +116,7 @@ static void sample(struct sonde_source_run *run)
 		struct process *process = (struct process *)run->list.rows + i;
 		errno = 0;
 		uint64_t file_b = 0, rss_b = process->gone ? 0 : resident_b(process, &file_b);
-		if (!rss_b && sonde_files_lack(errno)) { /* it still exists: read it in another round */
+		if (!rss_b && sonde_files_lack(errno)) { /* the process still exists: read it in another round */
 			run->unread++;
 			continue;
 		}

@@ -11,8 +11,8 @@ struct sonde_proc_stat {
 	char state;    /* 'Z' and 'X': dead */
 	pid_t parent;
 	uint64_t user_ns, system_ns;             /* CPU time, in whole ticks (sonde_proc_tick_ns()) */
-	uint64_t child_user_ns, child_system_ns; /* of children that it waited for */
-	uint64_t start_ticks;                    /* since boot: together with the pid it identifies a process */
+	uint64_t child_user_ns, child_system_ns; /* CPU time of the children that it waited for */
+	uint64_t start_ticks;                    /* since boot; with the pid, it identifies a process */
 };
 
 /* Reads thread `tid`, or the whole process (tid 0). 0, or −1 if it does not exist. */

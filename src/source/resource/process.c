@@ -1,12 +1,13 @@
 /* process.c: parses /proc/PID/stat, status, io, fd and smaps_rollup (proc(5)).
  *
  * A descriptor refers to the process itself, not its pid: after the process has exited, reads fail (ESRCH), even if the
- * pid is reused. Without kept descriptors, the process's start time must be unchanged. stat counts CPU time in ticks of
- * 10 ms, too coarse for an interval of 100 ms: the process's CPU clock has the sum to the ns, and the ticks only serve
- * to divide it into user and system time. RSS comes from stat as well, which has the same number as statm.
+ * pid is reused. If no descriptors are kept, a process is recognised by its unchanged start time. stat counts CPU time
+ * in ticks of 10 ms, too coarse for an interval of 100 ms: the process's CPU clock has the sum to the ns, and the ticks
+ * only serve to divide it into user and system time. RSS is taken from stat as well, which has the same number as
+ * statm.
  *
- * Context switches of a whole process are available only from wait4(2): status has those of its main thread. For a
- * process with several threads they are summed over its tasks; for one that exits, the last reading counts.
+ * Context switches of a whole process are available only from wait4(2): status has only those of its main thread. For a
+ * process with several threads, they are summed over its threads; when a thread exits, its last reading counts.
  */
 #include "source/resource/process.h"
 
@@ -27,7 +28,7 @@
 
 enum { STATE_FIELD = 3, STAT_FIELDS = 24 }; /* as numbered in proc(5) */
 
-#define LONGEST_B ((size_t)4 << 20) /* of a file that is read as a whole */
+#define LONGEST_B ((size_t)4 << 20) /* maximum size of a file that is read as a whole */
 #define FILES_MAX 4096u /* limit for counting descriptors one by one, if the kernel does not report their number */
 
 enum sonde_metric sonde_resource_metric(enum sonde_resource resource)
@@ -48,7 +49,8 @@ static void set(struct sonde_resources *out, enum sonde_resource resource, uint6
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-/* Notes a lack of descriptors: then a failure does not mean that the process has exited or forbids reading. */
+/* Notes if a descriptor could not be opened because none was available. Then a failure does not mean that the process
+ * has exited or may not be read. */
 static int opened(struct sonde_resources_process *process, int fd)
 {
 	process->missing_files |= fd < 0 && sonde_files_lack(errno);
@@ -132,7 +134,8 @@ struct stat_line {
 	uint64_t user_ticks, system_ticks, start_ticks, minor, waited_minor, major, threads, pages;
 };
 
-/* Blank-separated numbers, some negative: sscanf() would take as long as the kernel takes to generate them. */
+/* Parses the numbers, some of which are negative, by hand: sscanf() would take as long as the kernel takes to generate
+ * them. */
 static int parse_stat(char *text, struct stat_line *line, struct sonde_resources *out)
 {
 	char *begin = strchr(text, '('), *end = begin ? strrchr(begin, ')') : NULL;
@@ -162,8 +165,8 @@ static int parse_stat(char *text, struct stat_line *line, struct sonde_resources
 	return 0;
 }
 
-/* Splits the clock's sum according to the ticks. Neither part decreases: time that one part gets too early, the other
- * gets later. */
+/* Splits the sum from the CPU clock into user and system time, in proportion to the ticks. Neither part ever decreases.
+ * If one part was too large before, the other one catches up later. */
 static void set_cpu(struct sonde_resources_process *process, const struct stat_line *line, int64_t clock_ns,
 		    struct sonde_resources *out)
 {
@@ -197,7 +200,7 @@ static int read_stat(struct sonde_resources_process *process, struct stat_line *
 	process->was_multi |= line->threads > 1;
 	process->had_children |= line->waited_minor > 0;
 	out->is_dead =
-	    out->state == 'X' || (out->state == 'Z' && line->threads <= 1); /* the first thread may end early */
+	    out->state == 'X' || (out->state == 'Z' && line->threads <= 1); /* the first thread may end before others */
 	if (out->is_dead)
 		return 0;
 	set(out, SONDE_RESOURCE_THREADS, line->threads);
@@ -334,7 +337,7 @@ static void read_task(struct sonde_resources_process *process, pid_t tid, size_t
 	struct sonde_resources_task *task = task_of(process, tid, hint);
 	if (!task)
 		return;
-	if (voluntary < task->voluntary || involuntary < task->involuntary) /* another thread with the same tid */
+	if (voluntary < task->voluntary || involuntary < task->involuntary) /* a new thread has the same tid */
 		end_task(process, task);
 	*task = (struct sonde_resources_task){tid, voluntary, involuntary, 1};
 }

@@ -12,7 +12,7 @@
 
 #include "format/metric.h"
 
-/* SONDE_RESOURCE(NAME): of the metric SONDE_METRIC_NAME. */
+/* SONDE_RESOURCE(NAME): a value, which has the metric SONDE_METRIC_NAME. */
 #define SONDE_RESOURCES(SONDE_RESOURCE)    \
 	SONDE_RESOURCE(CPU_USER)           \
 	SONDE_RESOURCE(CPU_SYSTEM)         \
@@ -45,7 +45,7 @@ struct sonde_resources {
 	int64_t value[SONDE_RESOURCE_COUNT];
 	char name[32]; /* current program name */
 	char state;
-	int is_dead; /* dead but not waited for: its values are final */
+	int is_dead; /* it has died but has not been waited for: its values are final */
 	pid_t parent;
 };
 
@@ -71,7 +71,7 @@ struct sonde_resources_process {
 	size_t task_count, task_cap;
 	uint64_t ended_voluntary, ended_involuntary; /* sums of exited threads */
 	int was_multi;
-	int has_no_pss;    /* reading it is not permitted */
+	int has_no_pss;    /* reading PSS is not permitted */
 	int had_children;  /* it has waited for children (known from their page faults) */
 	int missing_files; /* at the last reading something could not be read for lack of descriptors */
 };
@@ -96,7 +96,7 @@ enum sonde_resources_found sonde_resources_process_read(struct sonde_resources_p
 /* Reads only the byte counts. */
 void sonde_resources_process_bytes(struct sonde_resources_process *process, struct sonde_resources *out);
 
-/* True if the process exists, even if only until it is waited for. */
+/* True if the process exists. A dead process exists until it is waited for. */
 int sonde_resources_process_is_there(struct sonde_resources_process *process);
 
 /* Expensive values, read separately. PSS walks the process's page tables and blocks changes of its mappings meanwhile;
@@ -104,7 +104,7 @@ int sonde_resources_process_is_there(struct sonde_resources_process *process);
 void sonde_resources_process_pss(struct sonde_resources_process *process, struct sonde_resources *out);
 void sonde_resources_process_switches(struct sonde_resources_process *process, struct sonde_resources *out);
 
-/* threads; with more, context switches are not read thread by thread */
+/* of a process with more threads, context switches are not read */
 #define SONDE_RESOURCES_TASKS_MAX 1000
 
 #endif

@@ -9,7 +9,8 @@ struct sonde_processor {
 	int is_virtual;
 };
 
-/* `root` is prepended to /proc ("" = this machine). All processors are assumed to be of the last one's type. */
+/* `root` is prepended to /proc ("" = this machine). All processors are assumed to be of the type of the last one in the
+ * file. */
 void sonde_processor_read(struct sonde_processor *out, const char *root);
 
 #endif

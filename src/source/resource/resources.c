@@ -1,11 +1,11 @@
 /* resources.c: the resources source: periodically reads the resource usage of processes and the machine, as series.
  *
- * A round reads all processes of the tree (resource/rows.h) and the machine (resource/machine.h): each --interval, at
- * multiples of it since the start, first when the command starts and last when the recording ends. The command is also
- * read when it has died and has not been waited for: then its CPU time and faults are final. All rounds together take at
+ * A round reads all processes of the tree (resource/rows.h) and the machine (resource/machine.h): at multiples of
+ * --interval since the start, first when the command starts and last when the recording ends. The command is also read
+ * when it has died and has not been waited for: then its CPU time and faults are final. All rounds together take at
  * most 0.2 % of a CPU: a round that would exceed this share is delayed, and the SOURCE record states the rate that was
- * achieved. Every half second a round includes details and most machine data: caches are cold by then, so each reading
- * costs three times as much as in a loop.
+ * achieved. Details and most data of the machine are read only every half second, because readings are expensive:
+ * caches are cold, so each costs three times as much as in a loop.
  *
  * Without perf events, processes are found here (resource/tree.h), and end when they are found to have exited.
  * Processes that start and exit between two rounds appear only in their parents' counts of waited-for children.
@@ -32,7 +32,7 @@
 #define DEFAULT_EVERY_NS 100000000u
 #define DETAIL_EVERY_NS 500000000u
 #define SHARE 500u         /* 1/SHARE of a CPU */
-#define FILES_A_PROCESS 8u /* descriptors, including those of other sources */
+#define FILES_A_PROCESS 8u /* descriptors needed per process, including those of other sources */
 #define FILES_STEP 64u
 #define LEFT_NS 4000000 /* unused budget that may be saved up */
 #define METHOD "/proc/PID/stat, status, io and CPU clocks; /proc and cgroups of the machine"
@@ -124,8 +124,8 @@ static void round_of(struct sonde_source_run *run, int is_final)
 	run->next_ns = after(run, due_ns);
 }
 
-/* The command has died: it exists until we wait for it, and its values are final. Its children are read as well, since
- * it may have waited for some. */
+/* Reads the command when it has died: it exists until we wait for it, and its values are final. Its children are read
+ * as well, since it may have waited for some of them. */
 static void read_dead(struct sonde_source_run *run)
 {
 	struct pollfd dead = {.fd = run->command_fd, .events = POLLIN};
@@ -226,7 +226,7 @@ static int resources_start(struct sonde_source_run *run, pid_t pid)
 	if (rc)
 		return rc;
 	uint64_t now_ns = sonde_clock_now_ns();
-	/* The first round comes after the release: until then the command is a copy of us. */
+	/* The first round comes after the command is released; before that, the command is a copy of us. */
 	run->start_ns = run->next_ns = run->next_detail_ns = now_ns;
 	run->command_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	sonde_budget_init(&run->budget, SHARE, LEFT_NS, now_ns);

@@ -1,8 +1,9 @@
 /* rows.c: reads one process after the other and writes points.
  *
- * Bytes are written at the end of a round. Parents are read before their children (their ids are lower), so a child
- * that still exists was not yet in its parent's count. If a child has exited, its parent is read once more, and the
- * child's bytes are subtracted (resource/bytes.h). Dead processes are remembered until they have been waited for.
+ * Bytes are written at the end of a round. Each parent is read before its children (parents have lower ids). So if a
+ * child still exists when it is read, the count read from its parent did not yet include the child's bytes. If a child
+ * has exited, its parent is read once more, and the child's bytes are subtracted (resource/bytes.h). Dead processes are
+ * remembered until they have been waited for.
  *
  * Expensive details are read for one process after the other, within their budgets: PSS, which walks page tables, may
  * take 0.1 % of a CPU; context switches of multi-threaded processes may take 0.05 %.
@@ -22,15 +23,15 @@
 #define PSS_SHARE 1000u
 #define SWITCHES_SHARE 2000u
 #define LEFT_DEAR_NS 500000
-#define PSS_LEAST_NS 50000u /* for a small process */
+#define PSS_LEAST_NS 50000u /* minimum estimate of a PSS reading's cost */
 #define PAGES_TO_MEASURE 256u
 #define PSS_PAGE_NS 40u /* initial estimate */
 #define TASK_NS 20000u
 #define SETTLE_NS 300000000u /* maximum delay until a process's own exit report is read */
 #define FDS_A_PROCESS 5u
-#define KEPT_MAX 512u      /* processes with open descriptors */
-#define DEAD_MAX 64u       /* of them dead ones */
-#define SERIES_EASY 16384u /* beyond, only processes that exist in two rounds get series */
+#define KEPT_MAX 512u      /* maximum of processes with open descriptors */
+#define DEAD_MAX 64u       /* maximum of dead processes among them */
+#define SERIES_EASY 16384u /* if there are more series, only processes that exist in two rounds get new ones */
 
 struct sonde_resources_row {
 	struct sonde_recorder_live live;
@@ -42,7 +43,7 @@ struct sonde_resources_row {
 	int is_unread;          /* one reading failed for lack of descriptors */
 	int has_bytes;          /* read, but not reported yet */
 	int is_behind;          /* a child has exited since its bytes were read */
-	uint64_t gone_ns;       /* when it was found to have exited without a report; 0 = not, or reported since */
+	uint64_t gone_ns;       /* when it was found to have exited, unreported; 0 = not, or reported since */
 	int64_t threads, rss_b; /* last readings */
 	int64_t peak_b;
 	char name[32];
@@ -85,7 +86,8 @@ static void close_row(struct sonde_resources_rows *rows, struct sonde_resources_
 	row->is_gone = 1;
 }
 
-/* Keeps a row whose bytes are reported: they will be found again in the process that waits for the dead one. */
+/* Keeps the row of a dead process whose bytes have been written, because its bytes will be added to the counts of the
+ * process that waits for it. */
 static void keep_dead(struct sonde_resources_rows *rows, struct sonde_resources_row *row)
 {
 	if (SONDE_ARRAY_RESERVE(rows->dead, rows->dead_cap, rows->dead_count + 1)) {
@@ -93,7 +95,7 @@ static void keep_dead(struct sonde_resources_rows *rows, struct sonde_resources_
 		return;
 	}
 	rows->dead[rows->dead_count++] = *row;
-	row->is_open = row->is_kept = row->has_bytes = row->is_behind = 0; /* now owned by the copy */
+	row->is_open = row->is_kept = row->has_bytes = row->is_behind = 0; /* the copy now owns these */
 	row->is_gone = 1;
 }
 
@@ -135,7 +137,7 @@ static int open_row(struct sonde_resources_rows *rows, struct sonde_resources_ro
 }
 
 /* Records an exec if the name has changed and perf events do not report it. An exited process has reported its own last
- * name; recording its pid now would create another lifetime. */
+ * name. Recording a name for its pid now would create a new process in the recording. */
 static void see_name(struct sonde_resources_rows *rows, struct sonde_resources_row *row,
 		     const struct sonde_resources *now)
 {
@@ -146,8 +148,8 @@ static void see_name(struct sonde_resources_rows *rows, struct sonde_resources_r
 	memcpy(row->name, now->name, sizeof row->name);
 }
 
-/* The kernel's peak RSS is a detail, and lost when the process exits: between two readings it is at least the current
- * RSS. */
+/* Raises the known peak RSS to the current RSS. The kernel's own peak is read only with the details, and is lost when
+ * the process exits. */
 static void raise_peak(struct sonde_resources_row *row, struct sonde_resources *now)
 {
 	const uint32_t rss = 1u << SONDE_RESOURCE_MEMORY_RSS, peak = 1u << SONDE_RESOURCE_MEMORY_PEAK_RSS;
@@ -229,7 +231,7 @@ static const struct sonde_live_kind kind = {sizeof(struct sonde_resources_row), 
 
 /* --- bytes -------------------------------------------------------------------------------------------------------- */
 
-/* The process with this pid if it is readable, or has exited in this round as well. */
+/* The row of the process with this pid, if the process is readable or has exited in this round, too. */
 static struct sonde_resources_row *find(const struct sonde_resources_rows *rows, pid_t pid)
 {
 	uint32_t id = sonde_recorder_alive(rows->recorder, pid);
@@ -253,8 +255,8 @@ static void read_again(struct sonde_resources_row *row)
 	row->has_bytes |= now.known != 0;
 }
 
-/* Subtracts the bytes of an exited process from its parent, after the bytes of its own children were subtracted from
- * it. */
+/* Subtracts the bytes of an exited process from its parent's. The bytes of its own children have been subtracted from
+ * it before. */
 static int hand_one(struct sonde_resources_rows *rows, struct sonde_resources_row *row)
 {
 	for (size_t i = 0; i < rows->dead_count; i++)
@@ -264,7 +266,7 @@ static int hand_one(struct sonde_resources_rows *rows, struct sonde_resources_ro
 	struct sonde_resources_row *parent = find(rows, row->parent);
 	if (!parent)
 		return 1;
-	int was_read = parent->has_bytes; /* in this round; otherwise it has exited as well */
+	int was_read = parent->has_bytes; /* the parent was read in this round; otherwise it has exited, too */
 	if (!(was_read && sonde_resources_bytes_take(&parent->bytes, &row->bytes)) && parent->is_gone)
 		sonde_resources_bytes_join(&parent->bytes, &row->bytes);
 	return 1;
@@ -284,7 +286,7 @@ static void hand_over(struct sonde_resources_rows *rows)
 		read_again(row_at(rows, i));
 	for (size_t i = 0; i < rows->dead_count; i++) {
 		read_again(&rows->dead[i]);
-		rows->dead[i].is_behind = rows->dead[i].is_gone; /* from now on: its bytes must still be subtracted */
+		rows->dead[i].is_behind = rows->dead[i].is_gone; /* its bytes must still be subtracted */
 	}
 	for (int is_moving = 1; is_moving;) {
 		is_moving = 0;
@@ -326,7 +328,7 @@ static uint64_t pages_of(const struct sonde_resources_row *row)
 	return (uint64_t)row->rss_b / (uint64_t)getpagesize() + 1;
 }
 
-/* 0: nothing to read for this process. */
+/* The estimated cost of the detail for a process; 0 = nothing to read. */
 static uint64_t price_of(const struct sonde_resources_rows *rows, const struct sonde_resources_turn *turn,
 			 const struct sonde_resources_row *row)
 {
@@ -407,7 +409,7 @@ void sonde_resources_rows_end_gone(struct sonde_resources_rows *rows, uint64_t n
 		struct sonde_resources_row *row = row_at(rows, i);
 		if (!row->gone_ns || (!is_final && now_ns < row->gone_ns + SETTLE_NS))
 			continue;
-		/* With hooks in it, a process reports its own exit: that report may still arrive. */
+		/* a process with hooks reports its own exit, and this report may still arrive */
 		if (sonde_recorder_alive(rows->recorder, row->live.pid) == row->live.id)
 			sonde_recorder_exit(rows->recorder, row->live.pid, row->live.pid, 0, row->gone_ns);
 		row->gone_ns = 0;

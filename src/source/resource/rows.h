@@ -1,8 +1,8 @@
 /* rows.h: the processes that the resources source reads: a row per live process, from its first reading to its final
  * values.
  *
- * The kernel adds the bytes that a process read and wrote to the process that waits for it. Points hold what a process
- * read and wrote itself, as far as seen before it exited, so that they can be summed.
+ * The kernel adds the bytes that a process read and wrote to the process that waits for it. The series hold only what
+ * each process read and wrote itself, as far as seen before it exited, so that they can be summed.
  */
 #ifndef SONDE_SOURCE_RESOURCE_ROWS_H
 #define SONDE_SOURCE_RESOURCE_ROWS_H
@@ -30,7 +30,7 @@ struct sonde_resources_rows {
 	struct sonde_resources_row *dead; /* dead but not waited for yet */
 	size_t dead_count, dead_cap;
 	size_t kept, kept_max; /* processes with open descriptors */
-	pid_t command;         /* the launched command; 0 = none, or it has its row */
+	pid_t command;         /* pid of the launched command; 0 = none, or it has a row already */
 	int finds_processes;   /* no other source reports processes */
 	int reads_rss;         /* no other source reads RSS */
 	struct sonde_resources_turn pss, switches;
@@ -43,7 +43,7 @@ struct sonde_resources_rows {
 	int had_children;   /* a process has waited for a child */
 };
 
-/* The limit on descriptors determines for how many processes they stay open. */
+/* Initialises the rows. The limit on descriptors determines for how many processes descriptors stay open. */
 void sonde_resources_rows_init(struct sonde_resources_rows *rows, struct sonde_recorder *recorder);
 void sonde_resources_rows_fini(struct sonde_resources_rows *rows);
 

@@ -1,6 +1,6 @@
-/* tree.c: pids are assigned sequentially, and /proc/loadavg has the last one: pids between it and the last one of the
- * previous poll are new. A few are checked one by one; for many, /proc is listed. Parents come before their children,
- * as their pids do.
+/* tree.c: pids are assigned sequentially, and /proc/loadavg has the last one. So the pids after the last one of the
+ * previous poll, up to the last one now, are new. If they are few, they are checked one by one; if they are many, /proc
+ * is listed. Parents come before their children, as their pids do.
  */
 #include "source/resource/tree.h"
 
@@ -44,7 +44,8 @@ static void see_files(struct sonde_resources_tree *tree)
 	tree->missing_files |= sonde_files_lack(errno);
 }
 
-/* True for a process. Threads can be read under their tid, too; a pid that cannot be read is not a process. */
+/* True for a process. A thread can be read under its tid, too, but is not a process; neither is a pid that cannot be
+ * read. */
 static int is_process(struct sonde_resources_tree *tree, pid_t pid)
 {
 	char text[1024];
@@ -55,8 +56,8 @@ static int is_process(struct sonde_resources_tree *tree, pid_t pid)
 	return field && *field != '-';
 }
 
-/* A process that has reported its exit may still exist; if it does at the next poll, the pid belongs to another
- * process. */
+/* True if the pid is that of a process which has reported its exit but still exists. If the pid exists at the next
+ * poll, too, it belongs to another process. */
 static int is_leaving(struct sonde_resources_tree *tree, pid_t pid, uint64_t start_ns)
 {
 	if (!sonde_recorder_known(tree->recorder, pid, pid, start_ns) ||
@@ -78,7 +79,7 @@ static void consider(struct sonde_resources_tree *tree, pid_t pid, uint64_t now_
 		tree->may_have_missed = 1;
 		return;
 	}
-	tree->may_have_missed |= stat.parent == 1; /* its own parent may have exited */
+	tree->may_have_missed |= stat.parent == 1; /* its own parent may have exited, so that init adopted it */
 	if (stat.state == 'Z' || !sonde_recorder_alive(tree->recorder, stat.parent) || !is_process(tree, pid))
 		return;
 	uint64_t start_ns = start_of(stat.start_ticks, now_ns);
@@ -125,7 +126,7 @@ void sonde_resources_tree_look(struct sonde_resources_tree *tree, pid_t last_pid
 	for (size_t i = 0; i < leaving; i++)
 		consider(tree, tree->leaving[i], now_ns, 1);
 	tree->leaving_count = 0;
-	if (last_pid && last_pid == before) { /* none, or one with a chosen pid (ns_last_pid) */
+	if (last_pid && last_pid == before) { /* no new process, or one with a chosen pid (ns_last_pid) */
 		int may_have_missed = tree->may_have_missed;
 		consider(tree, last_pid, now_ns, 0);
 		tree->may_have_missed = may_have_missed;

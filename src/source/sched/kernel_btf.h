@@ -20,7 +20,7 @@ struct sonde_btf_wish {
 	int which;                        /* index into `places` of the one found */
 };
 
-/* Fills in the results. -ENOENT without BTF, -EBADMSG if it cannot be parsed, with a message. */
+/* Fills in the results. -ENOENT without BTF, -EBADMSG if the BTF cannot be parsed; both with a message. */
 int sonde_kernel_btf_find(struct sonde_btf_wish *wishes, size_t count);
 
 /* The same for the contents of a BTF file, `size_b` bytes long. */

@@ -1,8 +1,9 @@
 /* sched_bpf.c: loads the BPF programs, selects the tasks to follow, reads the rings.
  *
- * The rings are one array map, mapped here: programs write without a lock, and nobody is woken. A BPF ring buffer is
- * not used, since it takes a lock that all CPUs share inside the scheduler. Followed tasks are marked by task storage:
- * a table by CPU would fail when threads migrate, and a table by tid when a thread calls exec.
+ * The rings are one array map, mapped here: programs write without a lock, and do not wake the recorder. A BPF ring
+ * buffer is not used, since it takes a lock that all CPUs share inside the scheduler. Followed tasks are marked by task
+ * storage: marks in a table by CPU would be lost when threads migrate, and marks in a table by tid when a thread calls
+ * exec.
  */
 #include "source/sched/sched_bpf.h"
 
@@ -23,7 +24,7 @@
 #include "util/error.h"
 
 #define INIT_PID_NAMESPACE 0xeffffffcu /* linux/proc_ns.h */
-#define LICENSE "Dual BSD/GPL"         /* of the programs: the kernel lets no others use its clock */
+#define LICENSE "Dual BSD/GPL"         /* of the programs: the kernel lets only GPL-compatible ones use its clock */
 #define THREAD_PIDFD O_EXCL            /* PIDFD_THREAD, Linux 6.9 */
 #define RECORDS_LEAST 1024u
 #define PUBLISH_EVERY 1024u
@@ -34,7 +35,7 @@ struct view {
 	struct sonde_sched_ring *ring;
 	const struct sonde_sched_record *records;
 	uint64_t head, tail;
-	uint64_t lost, missed; /* already returned to the caller */
+	uint64_t lost, missed; /* the part of the ring's counts that was already returned to the caller */
 };
 
 struct sonde_sched_bpf {
@@ -46,7 +47,7 @@ struct sonde_sched_bpf {
 	size_t ring_b, memory_b;
 	struct view *views;
 	size_t cpus;
-	struct view *current; /* has the earliest records, until others_ns */
+	struct view *current; /* the ring with the earliest records, up to time others_ns */
 	uint64_t others_ns;
 };
 
@@ -201,7 +202,7 @@ static int load_programs(struct sonde_sched_bpf *bpf)
 	for (enum sonde_sched_program i = 0; i < SONDE_SCHED_PROGRAMS; i++) {
 		int result = load_program(bpf, i);
 		if (result == -EINVAL && i == SONDE_SCHED_WAKING && !bpf->target.without_wakers) {
-			bpf->target.without_wakers = 1; /* before Linux 5.15 */
+			bpf->target.without_wakers = 1; /* the kernel is older than Linux 5.15 */
 			result = load_program(bpf, i);
 		}
 		if (result < 0)
@@ -275,7 +276,8 @@ static int follow(struct sonde_sched_bpf *bpf, pid_t pid, pid_t tid)
 	return result < 0 ? explain(result, "a task cannot be followed") : 1;
 }
 
-/* Threads that are not followed yet may create others meanwhile: the list is reread until it has no new ones. */
+/* Threads that are not followed yet may create others meanwhile, so the list of threads is read again until it has no
+ * new ones. */
 int sonde_sched_bpf_follow(struct sonde_sched_bpf *bpf, pid_t pid)
 {
 	char path[64];
@@ -342,7 +344,7 @@ static uint64_t time_of(const struct sonde_sched_bpf *bpf, const struct view *vi
 	return view->tail == view->head ? NOTHING : view->records[view->tail & (bpf->target.records - 1)].time_ns;
 }
 
-/* Returns the consumed space to the programs. Release: our reads of the records come before. */
+/* Returns the consumed space to the programs. Release order: our reads of the records must be complete before. */
 static void publish(struct view *view)
 {
 	atomic_store_explicit(&view->ring->tail, view->tail, memory_order_release);
@@ -350,7 +352,7 @@ static void publish(struct view *view)
 
 void sonde_sched_bpf_update(struct sonde_sched_bpf *bpf)
 {
-	for (size_t i = 0; i < bpf->cpus; i++) /* acquire: the records come before the head */
+	for (size_t i = 0; i < bpf->cpus; i++) /* acquire: records are written before the head */
 		bpf->views[i].head = atomic_load_explicit(&bpf->views[i].ring->head, memory_order_acquire);
 	bpf->current = NULL;
 }

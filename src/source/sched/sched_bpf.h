@@ -1,7 +1,7 @@
 /* sched_bpf.h: context switches of chosen tasks and their descendants, with wakers, recorded by BPF programs.
  *
- * Needs root, or CAP_BPF and CAP_PERFMON, on Linux 5.12 with BTF. Everything is freed with our descriptors. Times are
- * CLOCK_MONOTONIC; records of all CPUs are returned in time order. Not thread-safe.
+ * Needs root, or CAP_BPF and CAP_PERFMON, on Linux 5.12 with BTF. The kernel frees everything when our descriptors are
+ * closed. Times are CLOCK_MONOTONIC; records of all CPUs are returned in time order. Not thread-safe.
  */
 #ifndef SONDE_SOURCE_SCHED_SCHED_BPF_H
 #define SONDE_SOURCE_SCHED_SCHED_BPF_H
@@ -30,9 +30,9 @@ void sonde_sched_bpf_update(struct sonde_sched_bpf *bpf);
 /* Returns 1 with the earliest record before horizon_ns and its CPU, or 0 if there is none. */
 int sonde_sched_bpf_next(struct sonde_sched_bpf *bpf, uint64_t horizon_ns, struct sonde_sched_record *out, int *cpu);
 
-/* Switches that found a full ring since the last call. */
+/* The number of switches since the last call that were lost because a ring was full. */
 uint64_t sonde_sched_bpf_take_lost(struct sonde_sched_bpf *bpf);
-/* Tasks that could not be followed since the last call. */
+/* The number of tasks since the last call that could not be followed. */
 uint64_t sonde_sched_bpf_take_missed(struct sonde_sched_bpf *bpf);
 
 /* True if this kernel can tell a waker from an interrupt. */

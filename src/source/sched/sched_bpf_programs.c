@@ -1,21 +1,22 @@
 /* sched_bpf_programs.c: three small BPF programs as tables of instructions, so that no BPF compiler is needed.
  *
- * Offsets in the kernel's structs are filled in here; jumps refer to labels. The kernel's verifier checks the result:
- * it refuses a faulty program. Registers: R0 result; R1 … R5 arguments, clobbered by calls; R6 … R9 preserved; R10 the
- * end of the stack frame. A tracepoint's arguments are 64-bit words at R1.
+ * Offsets in the kernel's structs are filled in here; jumps refer to labels. The kernel's verifier checks the resulting
+ * programs, and refuses a faulty one. Registers: R0 result; R1 … R5 arguments, clobbered by calls; R6 … R9 preserved;
+ * R10 the end of the stack frame. A tracepoint's arguments are 64-bit words at R1.
  *
- *	sched_switch (preempt, prev, next)	writes a record when one of the two is followed
- *	sched_waking (task)			notes when a followed task was woken, and by whom
- *	task_newtask (task, flags)		follows a task that a followed one creates
+ * 	sched_switch (preempt, prev, next)	writes a record when one of the two is followed
+ * 	sched_waking (task)			notes when a followed task was woken, and by whom
+ * 	task_newtask (task, flags)		follows a task that a followed one creates
  *
- * Memory for rows is allocated only where tasks are created: elsewhere the run queue is locked.
+ * Memory for rows is allocated only where tasks are created, because the other programs run while a run queue is
+ * locked.
  */
 #include "source/sched/sched_bpf_programs.h"
 
 #include <string.h>
 
 #define PF_EXITING_BIT 4u /* linux/sched.h, task_struct.flags */
-#define EXITING_SHIFT 22u /* shifts that flag to SONDE_SCHED_EXITING */
+#define EXITING_SHIFT 22u /* shifts the PF_EXITING bit to SONDE_SCHED_EXITING */
 #define LABEL_CODE 0xffu  /* marks a label, not an instruction */
 #define LABELS 16
 
@@ -85,7 +86,8 @@ static size_t assemble(struct bpf_insn *out, const struct bpf_insn *code, size_t
 }
 
 /* Stack: −4 the CPU, −16 the row of next, −24 the row of prev. One kernel (6.18) was seen to omit up to 2 % of the
- * switches to a task, but never those from it. So prev is looked up, too, and a missing switch to a task is noticed. */
+ * switches to a task, but never those from it. So the row of prev is looked up, too, by which a missing switch to that
+ * task is noticed. */
 static size_t write_switch(const struct sonde_sched_target *target, struct bpf_insn *out)
 {
 	enum { FOLLOWED, NOBODY, COULD_GO_ON, TIME, NO_PREV, NO_WAKER, DONE, FULL, END };
@@ -120,7 +122,7 @@ static size_t write_switch(const struct sonde_sched_target *target, struct bpf_i
 	    JUMP_IF(BPF_JNE, R(6), 0, COULD_GO_ON),
 	    LOAD(BPF_W, R(2), R(7), target->state_at_b),
 	    JUMP_IF(BPF_JNE, R(2), 0, TIME),
-	    LABEL(COULD_GO_ON), /* an earlier wakeup no longer counts */
+	    LABEL(COULD_GO_ON), /* an earlier wakeup of prev no longer counts */
 	    SET(R(6), SONDE_SCHED_RUNNABLE),
 	    SET(R(2), 0),
 	    STORE(BPF_DW, R(1), ROW(woken_ns), R(2)),
@@ -169,7 +171,7 @@ static size_t write_switch(const struct sonde_sched_target *target, struct bpf_i
 	    STORE(BPF_W, R(2), RECORD(next_pid), R(5)),
 	    LABEL(DONE),
 	    MATH(BPF_ADD, R(1), 1),
-	    EXCHANGE(R(9), RING(head), R(1)), /* a full barrier: the record is written before it counts */
+	    EXCHANGE(R(9), RING(head), R(1)), /* a full barrier: the record is written before the head includes it */
 	    JUMP(END),
 	    LABEL(FULL),
 	    LOAD(BPF_DW, R(1), R(9), RING(lost)),
@@ -182,8 +184,8 @@ static size_t write_switch(const struct sonde_sched_target *target, struct bpf_i
 	return assemble(out, code, sizeof code / sizeof *code);
 }
 
-/* Takes the current task as the waker if it is in a system call and the program runs on its stack. Interrupts have
- * their own stack or, if they interrupted user code, no system call. */
+/* Takes the current task as the waker if it is in a system call and the program runs on its stack. An interrupt is not
+ * mistaken for that: it runs on a stack of its own or, if it interrupted user code, outside a system call. */
 static size_t write_waking(const struct sonde_sched_target *target, struct bpf_insn *out)
 {
 	enum { NOT_KNOWN, END };
@@ -235,7 +237,8 @@ static size_t write_waking(const struct sonde_sched_target *target, struct bpf_i
 	return assemble(out, code, count + sizeof note / sizeof *note);
 }
 
-/* The creator is the current task. Until the new task first runs, it waits for a CPU. */
+/* Follows a new task, whose creator is the current task. The new task counts as woken by its creator: until it first
+ * runs, it waits for a CPU. */
 static size_t write_newtask(const struct sonde_sched_target *target, struct bpf_insn *out)
 {
 	enum { MISSED, END };

@@ -33,11 +33,12 @@ struct sonde_sched_record {
 
 #define SONDE_SCHED_HEAD_B 4096u /* size of a ring's head, before its records */
 
-/* The ring of a CPU. Programs run with interrupts disabled, so nothing else writes to it. Counts only increase. */
+/* The ring of a CPU. Programs run with interrupts disabled, so nothing else writes to the ring meanwhile. Counts only
+ * increase. */
 struct sonde_sched_ring {
 	/* written by the kernel */
 	_Atomic uint64_t head;   /* records written */
-	_Atomic uint64_t lost;   /* switches that found it full */
+	_Atomic uint64_t lost;   /* switches lost because the ring was full */
 	_Atomic uint64_t missed; /* tasks not followed for lack of memory */
 	uint64_t on_cpu; /* tid and, in the upper half, pid of the followed task that got the CPU last; 0 = none */
 	uint64_t reserved[4];

@@ -55,8 +55,8 @@ int sonde_schedstat_switches(uint64_t *out_voluntary, uint64_t *out_involuntary,
 	return 0;
 }
 
-/* If the kernel keeps no counts, all values are zero although we have run. Tests slices, since the run time is updated
- * a tick late. */
+/* Tests our own number of slices: if the kernel keeps no counts, all values are zero although we have run. The run time
+ * is no test, since it is updated a tick late. */
 int sonde_schedstat_probe(char *why, size_t why_b)
 {
 	struct sonde_schedstat own;

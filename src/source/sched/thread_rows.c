@@ -1,6 +1,6 @@
 /* thread_rows.c: rows are appended and sorted when a list of threads is complete; meanwhile the sorted ones are found
- * by binary search. Descriptors are kept open for as many threads as a recorder can afford, because a further reading
- * then needs no path.
+ * by binary search. Descriptors are kept open for as many threads as a recorder can afford, because repeated readings
+ * then need no path lookup.
  */
 #include "source/sched/thread_rows.h"
 

@@ -19,10 +19,10 @@ struct sonde_thread_row {
 	uint32_t process, thread; /* ids in the recording; thread 0 = not registered yet */
 	pid_t pid, tid;
 	int fd;                             /* −1 = not kept open */
-	uint8_t is_old, listed, met, named; /* is_old: existed before the recording; met: has been read */
+	uint8_t is_old, listed, met, named; /* is_old: the thread existed before the recording; met: it has been read */
 	uint64_t seen_ns, born_ns;          /* born_ns: approximate, not before the start of the recording */
 	uint64_t first_ns;                  /* time of `first` */
-	uint64_t gone_ns;                   /* when it was found missing; 0 = it exists */
+	uint64_t gone_ns;                   /* when the thread was found to be missing; 0 = it exists */
 	uint64_t read_ns, slices;           /* of the latest reading; read_ns 0 = that reading failed */
 	int64_t first[SONDE_THREAD_NUMBERS], now[SONDE_THREAD_NUMBERS];
 	uint32_t series[SONDE_THREAD_NUMBERS];

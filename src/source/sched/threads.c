@@ -4,11 +4,12 @@
  * off CPU a thread was runnable after a wakeup. Without such records, the readings are the only data, and the counts of
  * switches are read, too.
  *
- * A round starts whenever the recorder is awake and 100 ms have passed (10 ms at first). Threads are listed again where
- * their number has changed, and read one after another, for a millisecond at most per drain. A pause of 500 times the
- * CPU time used follows. So the source takes 0.2 % of a CPU for any number of threads, and a round over 10,000 threads
- * takes some 20 s. Readers subtract the time that threads used before the recording: the first value of an older thread
- * is its total when it was found; a thread that starts later has a first value of 0 at its start.
+ * A round starts whenever the recorder is awake and 100 ms have passed (10 ms at first). It lists the threads again of
+ * each process whose number of threads has changed. Then it reads all threads one after another, for at most a
+ * millisecond per drain. A pause of 500 times the CPU time used follows. So the source takes 0.2 % of a CPU for any
+ * number of threads, and a round over 10,000 threads takes some 20 s. Readers subtract the time that threads used
+ * before the recording: the first value of an older thread is its total when it was found; a thread that starts later
+ * has a first value of 0 at its start.
  *
  * A thread is registered in the recording only after a while: by then a source that knows its exact start or end has
  * reported it. When attaching, the existing threads are registered at once, with a reading.
@@ -41,8 +42,8 @@
 /* Delay from the first sight of a thread until it is named, and, if context switches are recorded, registered. */
 #define SETTLE_NS 100000000u
 #define SOON_NS 1000000000u /* a longer pause is due to the limit on CPU time */
-#define END_NS 1000000000u  /* from when it is found missing until it ends, if no other source reports its end */
-#define LIST_ROUNDS 16u     /* one round in this many lists all threads: as many may have started as ended */
+#define END_NS 1000000000u  /* from when a thread is found missing until it counts as ended, if no source reports it */
+#define LIST_ROUNDS 16u     /* how often a round lists all threads: as many may have started as ended */
 #define COUNTED_MAX 16u     /* maximum of processes whose threads are counted between rounds */
 #define METHOD "/proc/PID/task/TID/schedstat"
 
@@ -70,7 +71,7 @@ struct sonde_source_run {
 	uint64_t start_ns, rounds, began_ns, next_ns, least_ns, longest_ns, points;
 	size_t most;
 	uint64_t listed, met, brief;  /* numbers of threads: listed; read; too short-lived to be read */
-	uint64_t peak, next_count_ns; /* most threads seen at once; next count */
+	uint64_t peak, next_count_ns; /* peak: most threads seen at once; next_count_ns: time of the next count */
 	int missing_files;            /* a reading failed for lack of descriptors */
 	int failed;                   /* out of memory: nothing is read any more */
 };
@@ -96,9 +97,9 @@ static struct sonde_thread_row *add(struct sonde_source_run *run, const struct p
 
 /* --- readings ---------------------------------------------------------------------------------------------------- */
 
-/* When a thread started. The start in ticks is up to 10 ms late here, so the first reading bounds it: the time that the
- * thread ran and waited lies before that. A result before the recording means that the thread existed at the start,
- * unless it was created in that very tick. */
+/* When a thread started. The start that the kernel reports in ticks may be up to 10 ms too late here. The first reading
+ * gives an upper limit: the thread started at least as long before the reading as it ran and waited. If the result is
+ * before the recording, the thread existed at the recording's start, unless it was created in that very tick. */
 static uint64_t birth_ns(const struct sonde_source_run *run, const struct sonde_thread_row *row)
 {
 	struct sonde_proc_stat stat;
@@ -159,7 +160,8 @@ static void put(struct sonde_source_run *run, const struct sonde_thread_row *row
 	run->points++;
 }
 
-/* True if its process is alive. Other sources may have seen it end meanwhile, and the pid would get a new lifetime. */
+/* True if the thread's process is alive. If another source has seen the process end meanwhile, using the pid would
+ * create a new process in the recording. */
 static int is_alive(const struct sonde_source_run *run, const struct sonde_thread_row *row)
 {
 	return sonde_recorder_alive(run->recorder, row->pid) == row->process;
@@ -180,7 +182,8 @@ static void place(struct sonde_source_run *run, struct sonde_thread_row *row)
 	put(run, row, row->first_ns, row->first);
 }
 
-/* Names a thread where no other source does; a program names its threads after they have started. */
+/* Names a thread if no other source does. This is done some time after its start, since programs name their threads
+ * only after they have started. */
 static void name(struct sonde_source_run *run, struct sonde_thread_row *row)
 {
 	char text[64];
@@ -233,7 +236,7 @@ static void list(struct sonde_source_run *run, struct process *process, int is_o
 	for (size_t i = begin; i < end; i++)
 		run->threads.row[i].listed = 0;
 	DIR *directory = opendir(path);
-	if (!directory && sonde_files_lack(errno)) { /* it will be listed again */
+	if (!directory && sonde_files_lack(errno)) { /* lack of descriptors: it will be listed again */
 		run->missing_files = 1;
 		return;
 	}
@@ -291,7 +294,7 @@ static void forget(struct sonde_source_run *run, uint64_t now_ns, int final)
 			sonde_thread_rows_close(&run->threads, row);
 			sonde_recorder_exit(run->recorder, row->pid, row->tid, 0, row->gone_ns);
 		} else {
-			if (is_alive && row->gone_ns >= run->began_ns) /* as many may have started */
+			if (is_alive && row->gone_ns >= run->began_ns) /* as many others may have started */
 				process->stale = 1;
 			run->threads.row[kept++] = *row;
 		}
@@ -332,7 +335,8 @@ static void go_on(struct sonde_source_run *run, uint64_t now_ns)
 	run->least_ns = 2 * run->least_ns < LEAST_NS ? 2 * run->least_ns : LEAST_NS;
 }
 
-/* Counts threads during a long pause: those that start then are not listed, so this gives a lower bound. */
+/* Counts threads during a long pause. Threads that start then are not listed, so the count gives a lower limit of their
+ * number. */
 static void count(struct sonde_source_run *run, uint64_t now_ns)
 {
 	uint64_t threads = 0;

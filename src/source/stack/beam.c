@@ -4,7 +4,7 @@
 #include "source/stack/image.h"
 #include "source/stack/process_memory.h"
 
-#define FRAME_WORDS_MAX 1024u /* of one Erlang function */
+#define FRAME_WORDS_MAX 1024u /* maximum size of one Erlang function's frame */
 #define TAG 3u
 
 struct target {
@@ -29,7 +29,7 @@ uint64_t sonde_beam_open(struct sonde_live_memory *live, pid_t pid, uint64_t bas
 	struct target target = {live, pid};
 	const struct sonde_process_memory memory = {read_target, &target};
 	uint64_t layout, exit;
-	/* 0: frames consist of return addresses only (erts/emulator/beam/erl_vm.h). */
+	/* Layout 0: a frame has a return address, but no frame pointer (erts/emulator/beam/erl_vm.h). */
 	if (read_variable(&memory, base, "erts_frame_layout", &layout) || (uint32_t)layout ||
 	    read_variable(&memory, base, "beam_normal_exit", &exit))
 		return 0;
@@ -55,8 +55,8 @@ static int is_return(const struct target *target, const struct sonde_space *spac
 	       (bytes[0] == 0xff && ((bytes[1] & 0xf8) == 0x90 || bytes[1] == 0x15));
 }
 
-/* Finds the next return address at or above *sp, and its location. A shared fragment is called without regard to the
- * tag: its return address is the top word of the stack. */
+/* Finds the next return address at or above *sp, and its location. The return address of a call to a shared fragment of
+ * code may have any low bits, but it is the top word of the stack. */
 static enum sonde_unwind_result find_return(const struct target *target, const struct sonde_space *space,
 					    const struct sonde_generated_frame *frame, uint64_t *sp, uint64_t *pc)
 {

@@ -1,4 +1,4 @@
-/* call_site.h: checks by the preceding code whether an address can be a return address. */
+/* call_site.h: checks whether an address can be a return address, by the code before it. */
 #ifndef SONDE_SOURCE_STACK_CALL_SITE_H
 #define SONDE_SOURCE_STACK_CALL_SITE_H
 

@@ -1,4 +1,4 @@
-/* deep_stacks.h: decides whether enough stacks exceed their copies that the recorder should drain sooner.
+/* deep_stacks.h: decides whether the recorder should drain sooner, because many stacks are longer than their copies.
  *
  * The part of a stack above its copy is read from the running process, and is valid only if the end of the copy is
  * still unchanged there. That is more likely if the sample is 10 ms old than if it is 50 to 200 ms old. A drain costs
@@ -13,7 +13,7 @@
 #include "format/record.h"
 
 #define SONDE_DEEP_STACKS_NS 10000000u
-#define SONDE_DEEP_STACKS_RECENT 512u /* samples; older ones count half, a quarter, … */
+#define SONDE_DEEP_STACKS_RECENT 512u /* latest samples, which count in full; older ones: half, a quarter, … */
 #define SONDE_DEEP_STACKS_LEAST 24u
 
 struct sonde_deep_stacks {

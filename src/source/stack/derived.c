@@ -1,8 +1,8 @@
 /* derived.c: applies derived rules, and examines the code around return addresses.
  *
  * Code is read from the module's file, a page at a time, because the process may have exited. The calls found before
- * return addresses are kept in a direct-mapped cache, since all samples of a loop return to the same few. Generated
- * code is not read on either side of a call: its bytes may have changed since the sample.
+ * return addresses are kept in a direct-mapped cache, since all samples of a loop return to the same few. Neither a
+ * caller's nor a callee's code is read if it is generated: its bytes may have changed since the sample.
  */
 #include "source/stack/derived.h"
 
@@ -21,7 +21,7 @@
 #define PAGE_B 4096u
 #define PAGES 16u
 #define SITES 1024u  /* slots, a power of two */
-#define CALL_MAX_B 8 /* of an instruction: prefix, opcode, ModRM, SIB, displacement */
+#define CALL_MAX_B 8 /* maximum size of a call instruction: prefix, opcode, ModRM, SIB, displacement */
 #define GO_EXIT_B 6
 
 /* A module whose code has been read. */
@@ -88,7 +88,7 @@ static const struct sonde_elf_segment *segment_of(const struct sonde_elf *file, 
 	return NULL;
 }
 
-/* Reads the executable bytes of a page, up to their end, into the slot: 0 if there are none. */
+/* Reads the executable bytes of a page into the slot, and returns their number; 0 if there are none. */
 static size_t fill_page(struct code *code, uint64_t page, uint32_t slot, const struct sonde_elf_segment *segment)
 {
 	uint64_t from = page * PAGE_B > segment->address ? page * PAGE_B : segment->address;

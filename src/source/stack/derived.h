@@ -2,8 +2,8 @@
  * addresses.
  *
  * A return address is accepted only if a call ends right before it. If the call's target is known, it must be the
- * function being left, or something that jumps on to an unknown target (a PLT entry, a jump table). A frame that fails
- * the check is not stepped over: the stack stays incomplete. The rules of a module (symbol/frames/frame_rules.h) are
+ * function of the frame, or code that jumps on to an unknown target (a PLT entry, a jump table). A frame that fails the
+ * check is not unwound further, so the stack stays incomplete. The rules of a module (symbol/frames/frame_rules.h) are
  * derived from its file when a pc without a row is first seen in it, and are kept. x86-64 only. Not thread-safe.
  */
 #ifndef SONDE_SOURCE_STACK_DERIVED_H
@@ -35,9 +35,9 @@ int sonde_derived_knows(struct sonde_derived *derived, const struct sonde_derive
 enum sonde_unwind_result sonde_derived_step(struct sonde_derived *derived, const struct sonde_derived_place *place,
 					    struct sonde_unwind_regs *regs, sonde_unwind_read read, void *context);
 
-/* Steps by `row`, whose frame address is saved below the stack pointer and so is not in the copy: reads it from the
- * slot in which the function's prologue saved it earlier. NO_RULE if there is no such slot, or if its value does not
- * lead to a direct call of the function. */
+/* Steps by `row`, whose frame address is saved below the stack pointer, and is therefore not in the copy of the stack.
+ * Reads the frame address from another slot, in which the function's prologue saved it earlier. NO_RULE if there is no
+ * such slot, or if its value does not lead to a direct call of the function. */
 enum sonde_unwind_result sonde_derived_step_aligned(struct sonde_derived *derived,
 						    const struct sonde_derived_place *place,
 						    const struct sonde_unwind_row *row, struct sonde_unwind_regs *regs,

@@ -35,7 +35,8 @@ void sonde_generated_free(struct sonde_generated *generated)
 	free(generated);
 }
 
-/* The address at which the ELF header of a mapping's file is mapped: files are mapped in one piece. */
+/* The address at which the ELF header of a mapping's file is mapped. It follows from where the mapping lies in the
+ * file, since files are mapped in one piece. */
 static uint64_t header_of(const struct sonde_mapping *mapping)
 {
 	const struct sonde_image *image = mapping->image;
@@ -74,7 +75,7 @@ static void open_erlang(struct sonde_generated *generated, struct sonde_space *s
 	space->beam_exit = sonde_beam_open(generated->live, space->pid, header_of(mapping));
 }
 
-/* By a prefix of a mapped file's name. */
+/* The runtimes, each recognised by a prefix of a mapped file's name. */
 static const struct {
 	const char *start;
 	void (*open)(struct sonde_generated *generated, struct sonde_space *space, const struct sonde_mapping *mapping);

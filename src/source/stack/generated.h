@@ -17,11 +17,12 @@
 
 struct sonde_generated;
 
-/* Borrows both. NULL if out of memory. */
+/* Borrows both arguments. NULL if out of memory. */
 struct sonde_generated *sonde_generated_new(struct sonde_recorder *recorder, struct sonde_live_memory *live);
 void sonde_generated_free(struct sonde_generated *generated);
 
-/* Returns 0 and changes nothing if no runtime knows the code. */
+/* Steps from a frame in generated code to its caller, and names the frame. Returns 0 and changes nothing if no runtime
+ * knows the code. */
 int sonde_generated_step(struct sonde_generated *generated, struct sonde_space *space,
 			 struct sonde_generated_frame *frame);
 

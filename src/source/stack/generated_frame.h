@@ -6,10 +6,10 @@
 #include "unwind/step.h"
 
 struct sonde_generated_frame {
-	struct sonde_unwind_regs regs; /* of the frame; after a step those of its caller */
+	struct sonde_unwind_regs regs; /* registers of the frame; after a step, those of its caller */
 	int is_leaf;                   /* regs.pc is where the thread stopped; otherwise it is a return address */
-	int is_innermost;              /* no frame below it is in other code: the stack pointer is the thread's own */
-	sonde_unwind_read read;        /* of the stack */
+	int is_innermost;              /* all frames below are generated code, too: sp is the thread's own */
+	sonde_unwind_read read;        /* reads the stack */
 	void *context;
 	struct sonde_trie_frame name;    /* name of the frame; module 0 = unknown */
 	enum sonde_unwind_result result; /* of the step to its caller */

@@ -1,11 +1,11 @@
 /* hotspot.c: steps through the frames of a Java VM on x86-64.
  *
  * A compiled method that has made a call is unwound by its frame size alone: the return address is at the end of the
- * frame, the caller's frame pointer below it. The frame in which the thread stopped may be incomplete. The method's
- * instructions tell whether it is incomplete: those at the entry push the frame, those at an exit pop it. Code without
- * a frame of its own (adapters, vtable stubs, routines like arraycopy) must have a return address on top of the stack
- * that follows a call; a routine with a frame is recognised by the call that leads into it. An interpreter frame must
- * contain a method and one of its bytecodes. A frame that fails its check ends the stack.
+ * frame, the caller's frame pointer below it. The frame of the method in which the thread was sampled may be
+ * incomplete. Whether it is, is found from the method's instructions: those at the entry push the frame, those at an
+ * exit pop it. Code without a frame of its own (adapters, vtable stubs, routines like arraycopy) must have a return
+ * address on top of the stack that follows a call; a routine with a frame is recognised by the call that leads into it.
+ * An interpreter frame must contain a method and one of its bytecodes. A frame that fails its check ends the stack.
  */
 #include "source/stack/hotspot.h"
 
@@ -42,7 +42,7 @@ static int read_live(void *context, uint64_t address, void *out, size_t size_b)
 	return sonde_live_memory_read(vm->live, vm->pid, address, out, size_b);
 }
 
-/* Generated code is running, so the VM has initialised its tables. */
+/* Reads the VM's tables. They are initialised, since this is called when generated code is running. */
 static struct sonde_hotspot *open_vm(struct sonde_hotspot *vm, uint64_t base)
 {
 	if (sonde_hotspot_layout_read(&vm->layout, &vm->memory, base)) {
@@ -160,7 +160,7 @@ static int has_call(const struct step *step, uint64_t address, uint64_t low, uin
 enum progress { BEFORE_PUSH, AFTER_PUSH, FRAME, NOT_SAVED, FRAME_POINTER, STRANGE };
 
 /* The length of an instruction that may precede the push of the frame: the probe of the stack's guard pages, nops, a
- * patched-in call (of methods that are entered in a loop); 0 = any other. */
+ * patched-in call (in methods that are entered in a loop); 0 = any other instruction. */
 static size_t lead_b(const uint8_t *byte)
 {
 	static const uint8_t probe[] = {0x89, 0x84, 0x24}; /* mov %eax,-…(%rsp) */
@@ -173,7 +173,8 @@ static size_t lead_b(const uint8_t *byte)
 	return byte[0] == 0x90 ? 1 : byte[0] == 0x66 && byte[1] == 0x90 ? 2 : 0;
 }
 
-/* How far the entry code has got: …; push %rbp; [mov %rsp,%rbp]; sub $…,%rsp, or sub $…,%rsp; mov %rbp,…(%rsp). */
+/* How much of the entry code has been executed: …; push %rbp; [mov %rsp,%rbp]; sub $…,%rsp, or sub $…,%rsp; mov
+ * %rbp,…(%rsp). */
 static enum progress entry_progress(const uint8_t *code, size_t size_b, size_t at)
 {
 	size_t i = 0;
@@ -195,7 +196,7 @@ static enum progress entry_progress(const uint8_t *code, size_t size_b, size_t a
 			i += byte[1] == 0x81 ? 7 : 4;
 			if (i > at)
 				return is_pushed ? AFTER_PUSH : BEFORE_PUSH;
-			/* If it was not pushed, the next instruction saves it. */
+			/* if %rbp was not pushed, the next instruction saves it */
 			return is_pushed || i < at ? FRAME : NOT_SAVED;
 		} else {
 			return is_pushed ? FRAME_POINTER : STRANGE;
@@ -222,7 +223,7 @@ static enum progress exit_progress(const uint8_t *code, size_t size_b)
 	return code[i] == 0xc3 || code[i] == 0xc2 ? progress : FRAME;
 }
 
-/* For a frame in which the thread stopped. */
+/* The progress of the frame in which the thread was sampled. */
 static enum progress progress_of(const struct step *step)
 {
 	const struct sonde_hotspot_blob *blob = &step->blob;
@@ -286,7 +287,7 @@ static enum sonde_unwind_result leave_frameless(const struct step *step)
 	return leave(step, sp + 8, 0);
 }
 
-/* A stub without a frame that made a call, and may have aligned the stack for it. */
+/* Steps from a stub without a frame that has made a call; it may have aligned the stack for the call. */
 static enum sonde_unwind_result leave_caller(const struct step *step)
 {
 	static const uint8_t restore[] = {0x48, 0x83, 0xc4, 0x08}; /* add $8,%rsp */
@@ -301,7 +302,8 @@ static enum sonde_unwind_result leave_caller(const struct step *step)
 	return blob_at(step, caller) && has_call(step, caller, 0, 0) ? leave(step, sp + 8, 0) : SONDE_UNWIND_NO_RULE;
 }
 
-/* A routine without a frame, recognised by the call that leads into it, or with a frame linked by the frame pointer. */
+/* Steps from a routine: either it has no frame, and is recognised by the call that leads into it, or its frame is
+ * linked by the frame pointer. */
 static enum sonde_unwind_result leave_stub(const struct step *step)
 {
 	const struct sonde_unwind_regs *regs = &step->frame->regs;
@@ -340,7 +342,7 @@ static int read_interpreted(const struct step *step, uint64_t *method, uint64_t 
 	       sonde_hotspot_names_is_method(step->vm->names, *method, *bytecode);
 }
 
-/* Steps to the calling method; sender_sp 0: unknown, which matters only if the caller is compiled. */
+/* Steps to the calling method; sender_sp 0 = unknown; it is needed only if the caller is compiled. */
 static enum sonde_unwind_result return_from(const struct step *step, uint64_t fp_at, uint64_t sender_sp)
 {
 	struct sonde_unwind_regs *regs = &step->frame->regs, next = {.sp = sender_sp};
@@ -358,9 +360,9 @@ static enum sonde_unwind_result return_from(const struct step *step, uint64_t fp
 	return SONDE_UNWIND_STEPPED;
 }
 
-/* A frame under construction: the caller's frame pointer is pushed, then one slot after the other; the last is
- * FRAME_WORDS below. Returns 0 after the first push, 1 + the slots pushed once the frame pointer is set, and -1 if the
- * frame is complete or not started. */
+/* How far the construction of an interpreter frame has got: the caller's frame pointer is pushed, then one slot after
+ * the other, the last one FRAME_WORDS below it. Returns 0 after the first push; once the frame pointer is set, 1 + the
+ * number of slots pushed; -1 if the frame is complete or not started. */
 static int words_of(const struct step *step)
 {
 	static const uint8_t enter[] = {0x55, 0x48, 0x8b, 0xec}; /* push %rbp; mov %rsp,%rbp */
@@ -388,8 +390,9 @@ static enum sonde_unwind_result leave_unfinished(const struct step *step, int wo
 	return return_from(step, fp_at, sender_sp);
 }
 
-/* The thread stopped before the frame of the entered method existed, or after it was removed: the frame pointer is the
- * caller's, and the caller has saved its stack pointer. Non-zero if there may be another frame in between. */
+/* Handles a thread that was sampled before the frame of the method that it entered existed, or after that frame was
+ * removed: the frame pointer is the caller's, and the caller has saved its stack pointer. Returns non-zero if there may
+ * be another frame in between. */
 static int is_between(const struct step *step)
 {
 	const struct sonde_unwind_regs *regs = &step->frame->regs;

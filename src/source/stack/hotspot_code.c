@@ -1,8 +1,8 @@
 /* hotspot_code.c: finds the CodeBlob that contains an address through the segment map of its heap.
  *
- * A byte of the segment map says how many segments back the block starts, or how far to go back towards it (0 = here,
- * 0xff = free). The walk back is bounded by the heap. The block that it finds must be in use, and its blob must contain
- * the address.
+ * Each byte of the segment map belongs to one segment. It is the number of segments to go back to the start of the
+ * block, or towards it (0 = the block starts here, 0xff = free). The walk back ends at the heap's start at the latest.
+ * The block that it finds must be in use, and its blob must contain the address.
  */
 #include "source/stack/hotspot_code.h"
 
@@ -12,7 +12,7 @@
 #include "base/hash.h"
 
 #define HEAPS_MAX 16
-#define HOPS_MAX 65536u /* in the segment map: at least 8 MB of one method's code */
+#define HOPS_MAX 65536u /* maximum of steps in the segment map: enough for 8 MB of one method's code */
 #define SEGMENT_LOG2_MAX 16
 #define BLOB_MAX_B (64u << 20)
 #define FRAME_MAX_WORDS 65536
@@ -123,7 +123,7 @@ int sonde_hotspot_code_holds(struct sonde_hotspot_code *code, uint64_t batch, ui
 		    !read_word(code, offset_of(code, HOTSPOT_CODE_HIGH), &high)) {
 			code->low = low;
 			code->high = high;
-		} /* else the process has exited: the last known bounds stay valid */
+		} /* otherwise the process has exited, and the last known bounds stay valid */
 		code->bounds_batch = batch;
 	}
 	return pc >= code->low && pc < code->high;
@@ -183,7 +183,7 @@ static void read_code_range(const struct sonde_hotspot_code *code, struct sonde_
 	}
 }
 
-/* Locates its debugging information, which stays unknown if it cannot be read. */
+/* Locates the debugging information of a compiled method; it stays unknown if it cannot be read. */
 static void read_scopes(const struct sonde_hotspot_code *code, struct sonde_hotspot_blob *out)
 {
 	const struct sonde_hotspot_layout *layout = code->layout;
@@ -258,7 +258,7 @@ static int read_blob(const struct sonde_hotspot_code *code, const struct heap *h
 	return out->kind == SONDE_HOTSPOT_NMETHOD ? read_method(code, out) : 0;
 }
 
-/* True if a blob found in an earlier batch is still there, according to its header. True as well if the process has
+/* True if a blob found in an earlier batch is still there, according to its header. Also true if the process has
  * exited. */
 static int is_same(const struct sonde_hotspot_code *code, const struct sonde_hotspot_blob *blob)
 {

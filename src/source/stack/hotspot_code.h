@@ -16,7 +16,7 @@ enum sonde_hotspot_kind {
 	SONDE_HOTSPOT_NMETHOD = 1, /* a compiled method, or the wrapper of a native one */
 	SONDE_HOTSPOT_INTERPRETER,
 	SONDE_HOTSPOT_STUBS,     /* many routines in one blob, each with its own frame layout */
-	SONDE_HOTSPOT_FRAMELESS, /* adapters, vtable and itable stubs: they jump on */
+	SONDE_HOTSPOT_FRAMELESS, /* adapters, vtable and itable stubs: they have no frame, and jump on */
 	SONDE_HOTSPOT_RUNTIME,   /* calls into the VM, with a frame of fixed size */
 };
 
@@ -25,7 +25,7 @@ enum sonde_hotspot_kind {
 struct sonde_hotspot_blob {
 	uint64_t address, code, code_end; /* the blob; its first instruction; end of its code */
 	enum sonde_hotspot_kind kind;
-	uint32_t frame_b;                /* from the stack pointer to the end of the return address; 0 = none */
+	uint32_t frame_b;                /* from the stack pointer to the end of the return address; 0 = no frame */
 	int32_t complete_b;              /* offset from `code` at which the frame is complete; negative: unknown */
 	char name[SONDE_HOTSPOT_NAME_B]; /* the VM's name of a stub */
 	/* Compiled methods only. */
@@ -38,7 +38,7 @@ struct sonde_hotspot_blob {
 
 struct sonde_hotspot_code;
 
-/* Borrows both. NULL if out of memory. */
+/* Borrows both arguments. NULL if out of memory. */
 struct sonde_hotspot_code *sonde_hotspot_code_new(const struct sonde_hotspot_layout *layout,
 						  const struct sonde_process_memory *memory);
 void sonde_hotspot_code_free(struct sonde_hotspot_code *code);

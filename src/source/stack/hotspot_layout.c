@@ -1,8 +1,8 @@
 /* hotspot_layout.c: reads the tables that libjvm.so publishes for debuggers.
  *
  * Each row names a type and a field. Several rows may provide the same value, since fields have moved between
- * structures from version to version. Required fields are checked at the end, so that the missing field of a version
- * can be reported.
+ * structures from version to version. Only at the end is checked whether all required fields were found, so that the
+ * field that a version lacks can be reported.
  */
 #include "source/stack/hotspot_layout.h"
 
@@ -13,9 +13,9 @@
 
 #define ENTRIES_MAX 20000u
 #define TEXT_B 96u
-#define OFFSET_MAX 4096u  /* in a structure */
-#define SIZE_MAX_B 4096u  /* of a structure */
-#define STRIDE_MAX_B 256u /* of an entry of a table */
+#define OFFSET_MAX 4096u  /* maximum offset in a structure */
+#define SIZE_MAX_B 4096u  /* maximum size of a structure */
+#define STRIDE_MAX_B 256u /* maximum size of a table's entry */
 
 enum need { OPTIONAL, NEEDED };
 

@@ -80,7 +80,7 @@ struct sonde_hotspot_layout {
 };
 
 /* Reads the tables of the libjvm.so whose ELF header is at `base`. 0; -ENOENT if it exports none; -ENOTSUP if a
- * required field is missing; -EBADMSG if the tables are invalid. The error sentence says which. */
+ * required field is missing; -EBADMSG if the tables are invalid. sonde_error_text() names the field or table. */
 int sonde_hotspot_layout_read(struct sonde_hotspot_layout *out, const struct sonde_process_memory *memory,
 			      uint64_t base);
 

@@ -1,7 +1,7 @@
 /* hotspot_names.c: Method → ConstMethod → ConstantPool → Symbol, PcDesc → ScopeDesc, and line number tables.
  *
- * Numbers in the VM's streams are packed as UNSIGNED5: base-64 digits, of which a byte below a limit ends the number.
- * Since JDK 19 none of the bytes is zero.
+ * Numbers in the VM's streams are packed as UNSIGNED5: each byte is a base-64 digit, and a byte below a limit is the
+ * last digit of its number. Since JDK 19 none of the bytes is zero.
  */
 #include "source/stack/hotspot_names.h"
 
@@ -144,7 +144,7 @@ static void name_method(struct sonde_hotspot_names *names, struct method *out)
 	out->file = file_of(names, (uint64_t)pool, class, (size_t)class_b);
 }
 
-/* NULL if it is not a method. */
+/* The method at an address; NULL if there is none. */
 static const struct method *method_at(struct sonde_hotspot_names *names, uint64_t address)
 {
 	int64_t constants;
@@ -206,7 +206,7 @@ static int next_signed(struct stream *stream, int32_t *out)
 	return 0;
 }
 
-/* The line of a bytecode: that of the last entry at or before it. 0 = unknown. */
+/* The line of a bytecode: that of the last entry of the line table at or before the bytecode. 0 = unknown. */
 static uint32_t line_of(const struct sonde_hotspot_names *names, uint64_t constants, int32_t bci)
 {
 	int64_t flags, size;
@@ -264,7 +264,7 @@ static int64_t find_scope(const struct sonde_hotspot_names *names, const struct 
 	return scope;
 }
 
-/* Reads one scope: the method of a bytecode index, and the offset of its caller's scope (0 = it has none). */
+/* Reads one scope: its method and line, and the offset of the caller's scope (0 = it has none). */
 static int read_scope(struct sonde_hotspot_names *names, const struct sonde_hotspot_blob *blob, uint32_t at,
 		      uint32_t *caller, struct sonde_place *out)
 {
@@ -281,8 +281,8 @@ static int read_scope(struct sonde_hotspot_names *names, const struct sonde_hots
 	return 0;
 }
 
-/* Reads the chain of a compiled method at `pc`; 0 if there is no description. Its last entry must be the method
- * itself. */
+/* Reads the chain of inlined methods at `pc` in a compiled method, and returns its length; 0 if `pc` has no
+ * description. Its last entry must be the method itself. */
 static size_t read_scopes(struct sonde_hotspot_names *names, const struct sonde_hotspot_blob *blob, uint64_t pc,
 			  int is_exact, struct sonde_place *chain)
 {

@@ -1,8 +1,8 @@
 /* hotspot_names.h: names methods of a Java VM, with lines and inlined methods.
  *
- * For each address at which a compiled method can be stopped, it stores the chain of methods and bytecode indices that
- * were compiled into it. An address between two of these is attributed to the next one, as in every Java profiler (java
- * -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints adds more of them).
+ * For each address at which the VM can stop a compiled method, the VM stores the chain of inlined methods and their
+ * bytecode indices. An address between two such addresses is attributed to the next one, as in every Java profiler
+ * (java -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints adds more such addresses).
  */
 #ifndef SONDE_SOURCE_STACK_HOTSPOT_NAMES_H
 #define SONDE_SOURCE_STACK_HOTSPOT_NAMES_H

@@ -3,8 +3,8 @@
  * A file is opened as the process sees it: through the mapping itself (/proc/PID/map_files, needs privileges, survives
  * deletion), as the program's own file (/proc/PID/exe, survives deletion), below the process's root, and finally by its
  * plain path, for processes that have exited. It must have the build-id that the kernel reported; otherwise the file
- * was replaced. Without a file, the file offset stands in for the virtual address: they are equal in most programs, and
- * the module still has its name.
+ * was replaced. If no file can be opened, the file offset is used as the virtual address (the two are equal in most
+ * programs), and the module still has its name.
  */
 #include "source/stack/image.h"
 
@@ -165,7 +165,7 @@ static int open_file(struct sonde_elf *out, const struct sonde_image *image, pid
 	return try_open(out, image, image->live_path);
 }
 
-/* The kernel maps the same code into every 64-bit process, so ours can be used for all. */
+/* Opens our own vDSO as that of all processes: the kernel maps the same code into every 64-bit process. */
 static int open_vdso(struct sonde_elf *out)
 {
 	const Elf64_Ehdr *head =

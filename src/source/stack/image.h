@@ -46,7 +46,7 @@ struct sonde_image_key {
 	const uint8_t *build_id;
 	size_t build_id_b;
 	uint64_t device, inode, generation;
-	uint64_t start; /* of the mapping: distinguishes the [vdso] of 32-bit processes */
+	uint64_t start; /* start of the mapping, which distinguishes the [vdso] of 32-bit processes */
 };
 
 struct sonde_images;
@@ -60,7 +60,8 @@ void sonde_images_free(struct sonde_images *images);
 /* Returns the image of a key, created if new; NULL if out of memory. */
 struct sonde_image *sonde_images_get(struct sonde_images *images, const struct sonde_image_key *key);
 
-/* Opens the image unless that was tried before. `map`, of process `pid`, is the mapping that was sampled. */
+/* Opens the image's file, unless opening it was tried before. `map`, of process `pid`, is the mapping that was
+ * sampled. */
 void sonde_images_open(struct sonde_images *images, struct sonde_image *image, pid_t pid,
 		       const struct sonde_mapping *map);
 

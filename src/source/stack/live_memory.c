@@ -1,8 +1,8 @@
 /* live_memory.c: pages of running processes, in a direct-mapped cache.
  *
  * Unwinding reads the frames of a stack upwards, eight bytes at a time, and the samples of a batch read the same
- * stacks. So a miss fetches four pages, and unreadable pages are remembered as such. Nothing is kept between batches,
- * since the process continues to run.
+ * stacks. So a miss in the cache reads four pages, and unreadable pages are remembered as such. Nothing is kept from
+ * one batch to the next, since the processes continue to run.
  */
 #include "source/stack/live_memory.h"
 
@@ -20,7 +20,7 @@
 
 struct slot {
 	uint64_t page;  /* address / PAGE_B */
-	uint64_t batch; /* in which it was filled */
+	uint64_t batch; /* batch in which the slot was filled */
 	pid_t pid;
 	int readable;
 };
@@ -78,7 +78,8 @@ static void fetch(struct sonde_live_memory *memory, pid_t pid, uint64_t page)
 	}
 	ssize_t got_b = process_vm_readv(pid, local, AHEAD, remote, AHEAD, 0);
 	size_t whole = got_b > 0 ? (size_t)got_b / PAGE_B : 0;
-	/* Pages after the first unreadable one are requested again if needed, but their slots have been overwritten. */
+	/* Pages after the first unreadable one are read again if they are needed. Their slots are marked as empty,
+	 * since the read may have overwritten what they held. */
 	for (uint32_t i = 0; i < AHEAD; i++) {
 		struct slot *slot = &memory->slots[slot_of(pid, page + i)];
 		*slot = (struct slot){page + i, memory->batch, pid, i < whole};

@@ -1,8 +1,9 @@
 /* maps.c: the executable mappings of one address space.
  *
  * A sorted array without overlaps: programs have tens of executable mappings, and lookups are thousands of times more
- * frequent than changes, so a tree would only be slower. The kernel does not report munmap: a newer mapping replaces
- * older ones, and an address at which nothing runs any more is never looked up.
+ * frequent than changes, so a tree would only be slower. The kernel does not report munmap: so mappings that have been
+ * unmapped stay in the array. They do no harm: newer mappings replace them, and an address at which no code runs any
+ * more is never looked up.
  */
 #include "source/stack/maps.h"
 
@@ -87,7 +88,7 @@ static int detach(struct sonde_maps **maps)
 	return 0;
 }
 
-/* Replaces `gone` entries at `at` by `fresh` ones. Capacity must be reserved. */
+/* Replaces `gone` entries at index `at` by the `count` entries of `fresh`. Capacity must be reserved. */
 static void splice(struct sonde_maps *maps, uint32_t at, uint32_t gone, const struct sonde_mapping *fresh,
 		   uint32_t count)
 {

@@ -1,8 +1,8 @@
 /* maps.h: the executable mappings of one address space.
  *
  * Reference-counted and copied on write: a forked child shares its parent's maps until one of the two maps something.
- * Every change creates a new generation, unique among the maps that share a counter, so that caches can be keyed by
- * (generation, address). Not thread-safe.
+ * Every change creates a new generation, whose number is unique among the maps that share a counter, so that caches can
+ * be keyed by (generation, address). Not thread-safe.
  */
 #ifndef SONDE_SOURCE_STACK_MAPS_H
 #define SONDE_SOURCE_STACK_MAPS_H
@@ -18,7 +18,7 @@ struct sonde_maps;
 struct sonde_mapping {
 	uint64_t start;            /* first address */
 	uint64_t end;              /* end (exclusive) */
-	uint64_t offset;           /* of `start` in the file */
+	uint64_t offset;           /* offset of `start` in the file */
 	struct sonde_image *image; /* borrowed: outlives the maps */
 };
 

@@ -1,9 +1,9 @@
-/* places.h: gives runtime-named code addresses in a module without a file.
+/* places.h: gives frames that a runtime has named addresses in a module without a file.
  *
  * A runtime moves, discards and replaces its code, and its interpreter runs every function at the same addresses, so a
  * code address alone does not identify a function. A named frame therefore gets an address in a module of the recording
- * ("[java]"): one per distinct chain of functions and lines, with a SYMBOL record that names it. Memory is bounded:
- * frames beyond the limit stay unnamed.
+ * ("[java]"): each distinct chain of functions and lines gets one address, with a SYMBOL record that names the chain.
+ * Memory is bounded: frames beyond the limit stay unnamed.
  */
 #ifndef SONDE_SOURCE_STACK_PLACES_H
 #define SONDE_SOURCE_STACK_PLACES_H
@@ -25,7 +25,7 @@ void sonde_places_free(struct sonde_places *places);
  * are replaced. */
 const char *sonde_places_text(struct sonde_places *places, const char *text, size_t len_b);
 
-/* The texts must come from sonde_places_text(). */
+/* One function of a chain. Its texts must come from sonde_places_text(). */
 struct sonde_place {
 	const char *function;
 	const char *file; /* NULL = unknown */

@@ -25,7 +25,7 @@ int sonde_process_memory_text(const struct sonde_process_memory *memory, uint64_
 	return -1;
 }
 
-/* Symbol tables named by the dynamic section; process addresses. */
+/* Addresses, in the process, of the symbol tables that the dynamic section names. */
 struct tables {
 	uint64_t symbols, strings, hash;
 };
@@ -55,7 +55,7 @@ static int find_dynamic(const struct sonde_process_memory *memory, uint64_t base
 	return found ? 0 : -1;
 }
 
-/* glibc relocates the entries in memory, musl does not. */
+/* The address in a dynamic entry. glibc relocates these entries in memory, musl does not. */
 static uint64_t relocated(uint64_t value, uint64_t bias)
 {
 	return value < bias ? value + bias : value;

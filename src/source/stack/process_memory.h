@@ -1,4 +1,5 @@
-/* process_memory.h: abstract reader of one process's memory: stack/live_memory.h if running, an array in tests.
+/* process_memory.h: an interface for reading one process's memory: implemented by stack/live_memory.h for running
+ * processes, and by an array in tests.
  *
  * All data read is untrusted: another process wrote it, and keeps writing while it is read.
  */

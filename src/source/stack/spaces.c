@@ -1,7 +1,7 @@
 /* spaces.c: the address spaces of the followed processes.
  *
- * An array of rows and, for each pid, the last row it had. A row is reused after its process has exited; a stale index
- * entry is detected because the row then has another pid.
+ * An array of rows and, for each pid, the last row that the pid had. A row is reused after its process has exited; an
+ * index entry that still points to a reused row is detected because that row has another pid.
  */
 #include "source/stack/spaces.h"
 
@@ -179,7 +179,8 @@ void sonde_spaces_fork(struct sonde_spaces *spaces, pid_t parent, pid_t pid, uin
 		space->program = program;
 }
 
-/* The other threads have exited by now, and the kernel has reported it or will: the count starts again. */
+/* Handles an exec. The count of threads starts again at 1: the other threads have exited, and the kernel has reported
+ * their exits or will. */
 void sonde_spaces_exec(struct sonde_spaces *spaces, pid_t pid, const char *name)
 {
 	uint32_t id = find(spaces, pid);

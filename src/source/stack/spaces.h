@@ -15,7 +15,7 @@ struct sonde_hotspot;
 
 struct sonde_space {
 	pid_t pid;
-	uint32_t threads; /* alive, as far as known */
+	uint32_t threads; /* number of live threads, as far as known */
 	struct sonde_maps *maps;
 	uint32_t anonymous;            /* module id of generated code, 0 = not needed yet */
 	int is_fresh;                  /* it has called exec, and no code of the new program has been sampled yet */
@@ -24,8 +24,8 @@ struct sonde_space {
 	uint64_t runtime_generation;   /* of the maps that were last searched for a runtime (stack/generated.h) */
 	struct sonde_hotspot *hotspot; /* its Java VM; NULL = none found */
 	uint64_t beam_exit;            /* of its Erlang VM (stack/beam.h); 0 = none found */
-	uint64_t stg_return;           /* after a call of StgRun() (stack/haskell.h); 0 = none seen */
-	char name[16];                 /* of its program, if its exec was seen; otherwise "" */
+	uint64_t stg_return;           /* a return address after a call of StgRun() (stack/haskell.h); 0 = none seen */
+	char name[16];                 /* name of its program, if its exec was seen; otherwise "" */
 };
 
 struct sonde_spaces;

@@ -2,13 +2,13 @@
  *
  * Each frame is one lookup of (address space generation, pc) in a direct-mapped cache and one step by its row. Only a
  * miss searches mappings and tables, and only the first hit of an image opens it. The leaf's pc is looked up as it is;
- * for a caller, the return address minus one is looked up, so that the call is found, not the code after it. Directly
- * above a signal frame the pc is the interrupted instruction again.
+ * for a caller, the return address minus one is looked up, so that the call is found, not the code after it. The pc of
+ * the frame directly above a signal frame is that of the interrupted instruction, so it is looked up as it is, too.
  *
- * Above the copy, the stack of the live process is read, provided that the last bytes of the copy are unchanged there:
- * returns and calls since the sample would have changed them in most cases. If they did not, the frames soon become
- * invalid, and those from above the copy are discarded. Code without a row is unwound by derived rules
- * (stack/derived.h), then by frame pointers; a few known stubs are recognised by their bytes.
+ * Above the copy, the stack of the live process is read, provided that the live stack still has the last bytes of the
+ * copy. Returns and calls since the sample would have changed these bytes in most cases. If the stack has changed all
+ * the same, the frames soon become invalid, and those read from above the copy are discarded. Code without a row is
+ * unwound by derived rules (stack/derived.h), then by frame pointers; a few known stubs are recognised by their bytes.
  */
 #include "source/stack/unwinder.h"
 
@@ -28,8 +28,8 @@
 #include "util/error.h"
 
 #define CODES 8192u     /* slots of the cache, a power of two */
-#define BOUNDARY_B 512u /* of the copy's end, compared with the live stack */
-#define RED_ZONE_B 128u /* that a function may use below the stack pointer */
+#define BOUNDARY_B 512u /* how much of the copy's end is compared with the live stack */
+#define RED_ZONE_B 128u /* how much a function may use below the stack pointer */
 #define ENTRY_B 64u     /* maximum size of a program's entry code */
 #define STUB_MAX_B 9u
 #define FRAMES_MAX (SONDE_UNWINDER_DEPTH_MAX + 256) /* user and kernel */
@@ -45,7 +45,7 @@ struct code {
 	enum { CALL_UNSEEN = 0, CALL_ENDS, CALL_NONE } call; /* whether a call ends at `pc`, if that was checked */
 };
 
-/* The last stack that was unwound elsewhere, leaf first. */
+/* The last stack of return addresses that was interned (sonde_unwinder_intern()), leaf first. */
 struct recorded {
 	pid_t pid;
 	uint64_t generation;
@@ -79,8 +79,8 @@ struct walk {
 	int guessed;          /* frame pointers were used */
 	int derived;          /* derived rules were used */
 	int below;            /* a word below the stack pointer was read */
-	uint32_t only_module; /* of all frames so far; 0: several, or none */
-	int has_left;         /* a frame of code that is not generated was passed */
+	uint32_t only_module; /* module of all frames so far; 0: several, or none */
+	int has_left;         /* a frame in code that is not generated has been unwound */
 };
 
 int sonde_unwinder_new(struct sonde_unwinder **out, struct sonde_recorder *recorder, struct sonde_images *images,
@@ -125,7 +125,7 @@ void sonde_unwinder_begin(struct sonde_unwinder *unwinder)
 
 /* --- memory of the target -------------------------------------------------------------------------------- */
 
-/* True if the stack above the copy can be read from the process in its current state. */
+/* True if the process's stack still matches the copy, so that the part above the copy can be read from the process. */
 static int live_is_same(struct walk *walk)
 {
 	if (walk->sample->copy_only)
@@ -188,7 +188,7 @@ static void resolve(const struct walk *walk, const struct sonde_mapping *mapping
 	sonde_images_open(unwinder->images, image, walk->space->pid, mapping);
 	out->address = sonde_image_address(image, mapping, pc);
 	if (image->kind == SONDE_IMAGE_ANONYMOUS) {
-		out->kind = CODE_GENERATED; /* its module is the process's: not cached, since forks share generations */
+		out->kind = CODE_GENERATED; /* not cached: its module is the process's, but forks share generations */
 		return;
 	}
 	out->module = image->module;
@@ -238,7 +238,8 @@ static const struct stub stubs[] = {
 #endif
 };
 
-/* In a module's code, something that looks like a stub may not be one: there a rule is derived instead. */
+/* The row of a stub that is recognised by its bytes. In a module's code, bytes that look like a stub may not be one, so
+ * a rule is derived there instead. */
 static const struct sonde_unwind_row *find_stub(const struct walk *walk, enum code_kind kind)
 {
 	uint8_t code[STUB_MAX_B];
@@ -274,9 +275,9 @@ static void push(struct walk *walk, uint32_t module, uint64_t address)
 	walk->unwinder->frames[walk->count++] = (struct sonde_trie_frame){module, address};
 }
 
-/* Steps from code without a row: by a derived rule, else by frame pointer. In a module's code the frame pointer may
- * hold any number, so it must lead to a verified caller. Nothing is known of generated code, except that it keeps frame
- * pointers (as do V8's builtins, which are linked into its file). */
+/* Steps from code without a row: by a derived rule, else by frame pointer. In a module's code, the frame pointer's
+ * register may hold any number, so the step must lead to a verified caller. Nothing is known of generated code, except
+ * that it keeps frame pointers (as do V8's builtins, which are linked into its file). */
 static enum sonde_unwind_result step_blind(struct walk *walk, const struct code *code)
 {
 	const struct sonde_derived_place place = {walk->sample->pid, walk->space->maps};
@@ -292,7 +293,8 @@ static enum sonde_unwind_result step_blind(struct walk *walk, const struct code 
 		return derived;
 	}
 	enum sonde_unwind_result result = sonde_unwind_step_fp(&next, read_stack, walk);
-	/* A frame pointer of 0 ends a chain. If none was followed yet, it is just the value of a free register. */
+	/* A frame pointer of 0 ends a chain. If no frame pointer was followed yet, the 0 is just the value of a
+	 * register in other use. */
 	if (result == SONDE_UNWIND_ROOT)
 		return walk->guessed && !is_checked ? result : derived;
 	if (result != SONDE_UNWIND_STEPPED || look_up(walk, next.pc - 1)->kind == CODE_UNMAPPED ||
@@ -326,7 +328,8 @@ static int keeps_register(const struct walk *walk, const struct sonde_unwind_row
 	       walk->sample->regs.all;
 }
 
-/* True if a call ends at the current pc. Cached, since samples are still unwound after the process has exited. */
+/* True if a call ends at the current pc. The result is cached, since samples are still unwound after the process has
+ * exited. */
 static int is_behind_call(const struct walk *walk)
 {
 	struct code *code = look_up(walk, walk->regs.pc - 1);
@@ -343,8 +346,8 @@ static int is_saved_below(const struct sonde_unwind_row *row)
 	return row->kind == SONDE_UNWIND_SP_LOAD && SONDE_UNWIND_LOAD_FROM(row->cfa_off) < 0;
 }
 
-/* True if the current pc, reached from the code at `pc` through a word that may have changed since, is a caller of it:
- * after a direct call of its function; where instructions cannot be decoded, after any call. */
+/* True if the current pc, which was read from a word that may have changed since the sample, is a caller of the code at
+ * `pc`. It must follow a direct call of that code's function or, where instructions cannot be decoded, any call. */
 static int is_caller(const struct walk *walk, uint64_t pc)
 {
 	struct sonde_derived *derived = walk->unwinder->derived;
@@ -374,7 +377,8 @@ static enum sonde_unwind_result step_row(struct walk *walk, const struct sonde_u
 	walk->below = 0;
 	if (!is_stale && !is_kept)
 		return result;
-	/* If the stack or frame pointer gives the frame address, a word below is a frame pointer that was popped. */
+	/* If the frame address comes from the stack or frame pointer, a word read below the stack pointer can only be a
+	 * frame pointer that was popped. */
 	int is_frame_stale = is_stale && row->kind != SONDE_UNWIND_SP && row->kind != SONDE_UNWIND_FP;
 	if (result == SONDE_UNWIND_STEPPED && (is_frame_stale ? is_caller(walk, before.pc) : is_behind_call(walk)))
 		return result;
@@ -401,7 +405,7 @@ static enum sonde_unwind_result step(struct walk *walk, const struct code *code,
 /* The frame of a file's code. */
 static enum sonde_unwind_result step_known(struct walk *walk, const struct code *code, int is_leaf, int *signal)
 {
-	int is_trampoline = !is_leaf && code->row && code->row->kind == SONDE_UNWIND_SIGNAL; /* nothing called it */
+	int is_trampoline = !is_leaf && code->row && code->row->kind == SONDE_UNWIND_SIGNAL; /* no call precedes it */
 	push(walk, code->module, code->address + (uint64_t)is_trampoline);
 	walk->only_module = is_leaf || walk->only_module == code->module ? code->module : 0;
 	walk->has_left = 1;
@@ -436,8 +440,8 @@ static int has_rule(const struct code *code)
 	return code->row && code->row->kind != SONDE_UNWIND_NONE;
 }
 
-/* True if a caller's pc is the start of a function that no code precedes, so no call was made from there: makecontext()
- * put it there as the return address of a context's first function, and it is the root. */
+/* True if a caller's pc is the start of a function and no code precedes it, so that it cannot follow a call. Then
+ * makecontext() has stored it as the return address of a context's first function, and the frame is the root. */
 static int is_laid(struct walk *walk)
 {
 	const struct code *code = look_up(walk, walk->regs.pc);
@@ -447,7 +451,8 @@ static int is_laid(struct walk *walk)
 	return 1;
 }
 
-/* During exec the registers are still those of the old program: there is no user stack until the new one has run. */
+/* The status of a stack whose pc is not mapped. During an exec, the registers are still those of the old program: there
+ * is no user stack until the new program has run. */
 static enum sonde_stack_status status_of_unmapped(const struct walk *walk)
 {
 	if (!walk->count || walk->count != walk->sample->kernel_count)
@@ -550,7 +555,8 @@ static size_t count_same(const struct recorded *recorded, const uint64_t *pcs, s
 	return same;
 }
 
-/* Consecutive stacks of a thread share most outer frames: only new frames are looked up. */
+/* Interns a stack of return addresses. Consecutive stacks of a thread share most outer frames, so only new frames are
+ * looked up. */
 uint32_t sonde_unwinder_intern(struct sonde_unwinder *unwinder, pid_t pid, uint64_t time_ns, const uint64_t *pcs,
 			       size_t count)
 {
@@ -578,7 +584,7 @@ uint32_t sonde_unwinder_intern(struct sonde_unwinder *unwinder, pid_t pid, uint6
 	memcpy(recorded->pcs, pcs, count * sizeof *pcs);
 	recorded->pid = pid;
 	recorded->generation = sonde_maps_generation(walk.space->maps);
-	recorded->count = 0; /* until all is known and was looked up in the same mappings */
+	recorded->count = 0; /* empty until all frames are known and were looked up in the same mappings */
 	uint32_t parent = same ? recorded->nodes[count - same] : 0;
 	if (sonde_recorder_stack_below(unwinder->recorder, parent, unwinder->frames, walk.count, recorded->nodes))
 		return 0;

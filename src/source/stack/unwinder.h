@@ -16,7 +16,7 @@
 #include "unwind/machine.h"
 #include "unwind/step.h"
 
-#define SONDE_UNWINDER_DEPTH_MAX 1024 /* frames; a deeper stack keeps its leaf end: SONDE_STACK_DEEP */
+#define SONDE_UNWINDER_DEPTH_MAX 1024 /* frames; of a deeper stack, those at the leaf are kept: SONDE_STACK_DEEP */
 
 struct sonde_unwinder;
 
@@ -24,8 +24,8 @@ int sonde_unwinder_new(struct sonde_unwinder **out, struct sonde_recorder *recor
 		       struct sonde_spaces *spaces);
 void sonde_unwinder_free(struct sonde_unwinder *unwinder);
 
-/* A sample. `stack` is read through this struct each time: a callback that moves the copy during the walk (the `slow`
- * callback of sonde_images_new()) stores the new address here. */
+/* A sample. The walk reads `stack` from this struct each time. So a callback that moves the copy during the walk (the
+ * `slow` callback of sonde_images_new()) can store the new address here. */
 struct sonde_unwind_sample {
 	pid_t pid;
 	uint64_t time_ns;
@@ -40,7 +40,7 @@ struct sonde_unwind_sample {
 	size_t stack_b;
 };
 
-/* Sets `regs` from `registers`, all of which are known. */
+/* Sets `regs` from `registers`, which must all be known. */
 static inline void sonde_unwind_sample_registers(struct sonde_unwind_sample *sample)
 {
 	const uint64_t *all = sample->registers;

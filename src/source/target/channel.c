@@ -2,8 +2,8 @@
  *
  * A connection ends in two steps. When its socket hangs up, the process may have died, executed another program, or
  * just closed all its descriptors. In the last case it goes on writing, so the pool is drained until the process is
- * gone or no longer maps it. Children may inherit descriptors and keep sockets open, so death is also detected with a
- * pidfd.
+ * gone or no longer maps the pool. Children may inherit the socket's descriptor and keep it open, so the death of the
+ * process is also detected with a pidfd.
  */
 #include "source/target/channel.h"
 
@@ -33,7 +33,7 @@
 	10000000u /* first pause between checks of the maps of a process that hung up; doubled each time */
 #define CHECK_LAST_NS 800000000u /* maximum pause */
 #define FIT_NS 5000000u
-#define MANY 2u /* with this many processes so far, more will come */
+#define MANY 2u /* if this many processes have connected, more are expected */
 
 /* --- listeners --------------------------------------------------------------------------------------------------- */
 
@@ -108,7 +108,7 @@ pid_t sonde_channel_tid(const struct sonde_channel *channel, pid_t pid, pid_t ow
 	for (size_t i = 0; channel->has_own_tids && i < channel->count; i++)
 		if (channel->connections[i].pid == pid && channel->connections[i].pool)
 			return sonde_pool_tid(channel->connections[i].pool, own);
-	return own; /* also before it connects: then only processes of our namespace report anything */
+	return own; /* before they connect, only processes of our namespace report anything */
 }
 
 const char *sonde_channel_name(const struct sonde_channel *channel)
@@ -145,8 +145,8 @@ static void connection_end(struct sonde_channel *channel, struct sonde_channel_c
 	SONDE_LISTENERS_CALL(sonde_channel_listeners(channel, connection->client), closed, connection->pid);
 }
 
-/* True if the command started the process, directly or indirectly. A process whose parents have ended is recognised if
- * the kernel reported its start. */
+/* True if the command started the process, directly or indirectly. If the parents have ended, this is known only if the
+ * kernel reported the process's start. */
 static int is_descendant(const struct sonde_channel *channel, pid_t pid)
 {
 	struct sonde_proc_stat stat = {.parent = pid};
@@ -156,7 +156,8 @@ static int is_descendant(const struct sonde_channel *channel, pid_t pid)
 	return stat.parent == getpid() || sonde_recorder_alive(channel->recorder, pid);
 }
 
-/* True if the kernel lets us read the process: root may read all, and the creator of a user namespace those in it. */
+/* True if the kernel lets us read the process: root may read all processes, and the creator of a user namespace those
+ * in that namespace. */
 static int is_open_to_us(pid_t pid)
 {
 	char path[64];
@@ -165,14 +166,14 @@ static int is_open_to_us(pid_t pid)
 	return !geteuid() || !stat(path, &status);
 }
 
-/* Everybody can see an abstract name, so only processes of our own user are trusted, and descendants of the command
- * whose privileges have changed since, if we may read them anyway. */
+/* Everybody can see an abstract name, so only two kinds of processes are trusted: those of our own user, and
+ * descendants of the command that have changed their privileges, if the kernel lets us read them. */
 static int is_trusted(const struct sonde_channel *channel, const struct ucred *peer)
 {
 	return peer->uid == geteuid() || (is_open_to_us(peer->pid) && is_descendant(channel, peer->pid));
 }
 
-/* Takes over the descriptor, unless the process is not trusted. */
+/* Accepts a connection and takes over its descriptor, if the process is trusted. */
 static int admit(struct sonde_channel *channel, int fd)
 {
 	struct ucred peer;
@@ -214,7 +215,7 @@ static int is_dead(const struct sonde_channel_connection *connection)
 }
 
 /* True if the process no longer maps its pool. Hooks hang up as soon as they have their pool, so the first check comes
- * a little later. The next checks follow closely: other processes hang up because they are about to call exec. */
+ * a little later. The next checks follow soon after, for processes that hang up because they call exec. */
 static int is_unmapped(struct sonde_channel_connection *connection)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
@@ -230,7 +231,8 @@ static int is_unmapped(struct sonde_channel_connection *connection)
 	return !sonde_pool_is_mapped(connection->pool);
 }
 
-/* Returns 1 if nothing more can come. Death is checked before draining, so that nothing written before it is missed. */
+/* Drains a process. Returns 1 if it will write nothing more. Whether it has died is checked before draining, so that
+ * nothing that it wrote before its death is missed. */
 static int connection_drain(struct sonde_channel *channel, struct sonde_channel_connection *connection)
 {
 	int dead = is_dead(connection);
@@ -259,7 +261,7 @@ static void fit_clock(struct sonde_channel *channel)
 	sonde_clockfit_add(&channel->fit, &anchor);
 }
 
-/* Each thread's events are in order, so all of them are taken and no horizon is needed. */
+/* Drains all processes. All events are taken, without a horizon, since the events of each thread are in order. */
 void sonde_channel_drain(struct sonde_channel *channel, int final)
 {
 	if (channel->listen_fd < 0)

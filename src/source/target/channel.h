@@ -26,10 +26,10 @@
 struct sonde_channel;
 struct sonde_snapshots;
 
-/* -ENOMEM. Sockets that cannot be opened are no error here: see sonde_channel_failure(). Opens none if only resources
- * are recorded. */
+/* -ENOMEM. Sockets that cannot be opened are no error here: see sonde_channel_failure(). Opens no sockets if only
+ * resources are recorded. */
 int sonde_channel_open(struct sonde_channel **out, struct sonde_recorder *recorder, struct sonde_snapshots *snapshots);
-/* Closes all connections and frees the channel. NULL is fine. */
+/* Closes all connections and frees the channel. `channel` may be NULL. */
 void sonde_channel_close(struct sonde_channel *channel);
 /* Why processes cannot connect; NULL = they can. */
 const char *sonde_channel_failure(const struct sonde_channel *channel);
@@ -55,10 +55,11 @@ int sonde_channel_counts_cycles(const struct sonde_channel *channel);
 /* The tid, in our pid namespace, of the thread that connected process `pid` calls `own`; 0 = unknown. */
 pid_t sonde_channel_tid(const struct sonde_channel *channel, pid_t pid, pid_t own);
 
-/* True if the process that asked still waits for the answer. A process that found the recorder stopped gives up. */
+/* True if the process at the socket `asker` still waits for an answer. A process gives up if the recorder is
+ * stopped. */
 int sonde_channel_is_waiting(int asker);
 
-/* The name of the first socket, as in SONDE_LINK_ENV. */
+/* The name of the first socket, as passed in SONDE_LINK_ENV. */
 const char *sonde_channel_name(const struct sonde_channel *channel);
 /* The path of the second socket; "" = there is none. */
 const char *sonde_channel_path(const struct sonde_channel *channel);

@@ -59,7 +59,7 @@ static const char *source_of(const struct sonde_listeners *listeners)
 	return "zones";
 }
 
-/* Counts a process, which runs on unrecorded, as lost. */
+/* Counts a process as lost: it continues without being recorded. */
 static void lose_process(struct sonde_channel *channel, pid_t pid, const char *source, const char *why)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
@@ -157,7 +157,7 @@ static int answer_query(struct sonde_channel *channel, struct sonde_channel_conn
 	return send_with(connection, &channel->answer, size_b, -1);
 }
 
-/* Drains the rings of libsonde, too: snapshots are requested there. */
+/* Drains all rings of the process, including that of libsonde, in which snapshots are requested. */
 static void drain_process(void *context, pid_t pid)
 {
 	const struct sonde_channel *channel = context;
@@ -203,8 +203,8 @@ static int answer_scan(struct sonde_channel *channel, struct sonde_channel_conne
 	return send_with(connection, &scanned, sizeof(scanned), -1);
 }
 
-/* The allocation hooks in the process provide the answer if they precede libsonde's functions; otherwise it comes from
- * the process's events. */
+/* Answers a query for live blocks. If the process has allocation hooks, which precede libsonde's functions, the answer
+ * comes from the heap source; otherwise from the process's own events. */
 static int answer_blocks(struct sonde_channel *channel, struct sonde_channel_connection *connection, void *message)
 {
 	struct sonde_link_blocks_question *question = message;
@@ -263,7 +263,7 @@ static const struct {
     {SONDE_LINK_SNAPSHOT, sizeof(struct sonde_link_snapshot_question), ask_snapshot},
 };
 
-/* Handles one message. 0, or a negative errno, after which we hang up. */
+/* Handles one message. 0, or a negative errno, after which the connection is closed. */
 static int handle(struct sonde_channel *channel, struct sonde_channel_connection *connection, void *message,
 		  size_t size_b)
 {
@@ -273,7 +273,7 @@ static int handle(struct sonde_channel *channel, struct sonde_channel_connection
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (kinds[i].type == head->type && kinds[i].size_b == size_b)
 			return kinds[i].handle(channel, connection, message);
-	return head->type == SONDE_LINK_DOORBELL ? 0 : -EPROTO; /* a doorbell only wakes us */
+	return head->type == SONDE_LINK_DOORBELL ? 0 : -EPROTO; /* a doorbell only wakes the recorder */
 }
 
 void sonde_channel_receive(struct sonde_channel *channel, struct sonde_channel_connection *connection)

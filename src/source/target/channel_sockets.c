@@ -1,12 +1,12 @@
 /* channel_sockets.c: the two sockets through which processes reach the recorder (target/channel.h).
  *
  * An abstract name needs no file, but belongs to a network namespace. For processes that have left ours (unshare -n, a
- * container's network) there is a second socket, bound to a path: it is found by its inode, which belongs to no network
+ * container's network) there is a second socket, bound to a path: a path leads to an inode, which belongs to no network
  * namespace. The path is in the first of SONDE_LINK_DIRECTORIES where we may create files (/tmp may be private). Most
  * containers see the same /tmp. In the others, a process that may read our descriptors (our user, in the same user and
- * pid namespace) finds the inode under /proc/PID/fd. For that purpose, the name ends in .PID.DESCRIPTOR, so that one
- * variable names all three ways (sonde_link_address()). Anybody may connect to either socket: the peer's credentials
- * decide who is admitted (target/channel.c).
+ * pid namespace) finds the inode under /proc/PID/fd. For that purpose, the name of the sockets ends in .PID.DESCRIPTOR.
+ * So one environment variable is enough for all three ways: abstract name, path and inode (sonde_link_address()).
+ * Anybody may connect to either socket: the peer's credentials decide who is admitted (target/channel.c).
  *
  * The path is removed at the end. A recorder that was killed leaves its path behind; the next one of the same user
  * removes it.
@@ -73,8 +73,8 @@ static void remove_left(const char *path)
 		closedir(directory);
 }
 
-/* Reserves the descriptor number of the second socket's inode. The path, which is not known yet, ends in that
- * number. */
+/* Reserves a descriptor number, which will later refer to the second socket's inode (O_PATH). It must be reserved now
+ * because the socket's path will end in it, and that path must exist before it can be opened. */
 static int name_both(struct sonde_channel *channel)
 {
 	uint32_t random[3];
@@ -89,7 +89,7 @@ static int name_both(struct sonde_channel *channel)
 	return 0;
 }
 
-/* On success the path is in channel->path. */
+/* Binds the second socket in the first possible directory; on success, its path is in channel->path. */
 static int bind_second(struct sonde_channel *channel)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -104,7 +104,7 @@ static int bind_second(struct sonde_channel *channel)
 	return is_bound;
 }
 
-/* If the second socket cannot be opened, there is only the first. */
+/* Opens the second socket. If that fails, there is only the first one. */
 static void open_second(struct sonde_channel *channel)
 {
 	channel->second_fd = socket_new();

@@ -20,7 +20,7 @@ struct sonde_channel_connection {
 	uint32_t client;
 	uint64_t check_ns, pause_ns; /* after a hang-up: next check of its maps, pause between checks */
 	struct sonde_pool *pool;     /* NULL before HELLO */
-	int is_refused;              /* no room for it: it may report, but is not recorded */
+	int is_refused;              /* no room for the process: it may report, but is not recorded */
 };
 
 struct sonde_channel {

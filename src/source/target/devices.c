@@ -37,10 +37,10 @@ struct sonde_devices {
 	struct numbers requests; /* 1 for each host operation that enqueues an OpenCL command */
 	struct pending_activity *pending;
 	size_t pending_count, pending_cap;
-	size_t ready; /* the first ones, kept for a round: their references are known */
+	size_t ready; /* number of activities already kept for a round: their references are known */
 	uint64_t invalid, out_of_memory, unnamed, untimed;
 	uint64_t requested, reported; /* OpenCL commands: enqueued by calls, reported with times */
-	uint64_t lost_elsewhere;      /* upper bound of commands that are missing because of another loss */
+	uint64_t lost_elsewhere;      /* upper limit of the commands that are missing because of another loss */
 	uint32_t causes;              /* number of losses reported */
 	int is_traced, is_complete, has_drops;
 };
@@ -137,8 +137,8 @@ static uint32_t kernel_name(struct sonde_devices *devices, const char *name, siz
 	return id;
 }
 
-/* True for calls of the OpenCL layer (src/inject) that enqueue: each successful one has one command with the same
- * correlation. */
+/* True for calls of the OpenCL layer (src/inject) that enqueue a command. Each such call that succeeds has one command
+ * with the same correlation id. */
 static int is_request(const struct sonde_event_operation *event)
 {
 	static const char begin[] = "clEnqueue";

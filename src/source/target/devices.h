@@ -19,7 +19,8 @@ void sonde_devices_free(struct sonde_devices *devices);
 /* Takes an event of one of the device types, already checked (fold/drain.h). `thread`: the recording's id; for an
  * activity, the thread that requested it. */
 void sonde_devices_event(struct sonde_devices *devices, uint32_t thread, const struct sonde_event *event);
-/* Notes that `count` events of the process were lost on their way and are already counted; some may concern devices. */
+/* Notes that `count` events of the process were lost on the way. They are already counted as losses; some of them may
+ * have concerned devices. */
 void sonde_devices_dropped(struct sonde_devices *devices, uint64_t count);
 /* Call after each round over all rings of the process: by then everything that the previous round's activities refer to
  * is known. */

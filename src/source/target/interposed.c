@@ -32,7 +32,7 @@ static int write_all(int fd, const void *bytes, size_t size_b)
 	return write(fd, bytes, size_b) == (ssize_t)size_b ? 0 : -1;
 }
 
-/* Creates sealed memory with the table and its first level; −1 on failure. */
+/* Creates sealed memory that contains the table and its first-level index; −1 on failure. */
 static int seal(const struct sonde_image *image)
 {
 	const struct sonde_unwind_table *table = &image->table;

@@ -1,9 +1,9 @@
 /* listener.h: the callbacks by which a source learns of processes that connect to the channel (target/channel.h).
  *
  * A listener belongs to one client (enum sonde_link_client): the object inside the process that connects. Several
- * sources may listen for one client. All of them are notified of processes and get their data; a question of the
- * process is answered by the first listener whose function is not NULL. Every function may be NULL. All are called in
- * the recorder's thread.
+ * sources may listen for one client. All of them are notified of processes and get their data; but a question of a
+ * process is answered only by the first listener that has a function for it. Every function may be NULL. All are called
+ * in the recorder's thread.
  */
 #ifndef SONDE_SOURCE_TARGET_LISTENER_H
 #define SONDE_SOURCE_TARGET_LISTENER_H
@@ -51,13 +51,13 @@ struct sonde_program_sink {
 	 * returns 0 or a negative errno. */
 	size_t (*answer)(void *context, const struct sonde_link_query *query, struct sonde_link_answer *out);
 	int (*blocks)(void *context, const char *name, struct sonde_link_blocks *out);
-	/* The last record has arrived: writes the rest and frees the context. */
+	/* Called after the last record: writes the rest and frees the context. */
 	void (*end)(void *context);
 };
 
 struct sonde_channel_listener {
 	void *context;
-	const char *source; /* the source that loses records if a process is not recorded; NULL = another listener's */
+	const char *source; /* whose records are missing if a process is not recorded; NULL = another listener's */
 
 	/* A process connects; its pool comes next. `flags`: enum sonde_link_flag, `clock`: enum sonde_ring_clock. */
 	void (*flags)(void *context, pid_t pid, uint32_t flags);
@@ -81,8 +81,8 @@ struct sonde_channel_listener {
 
 	/* Questions of a process, which waits for the answer. */
 
-	/* The process asks for a table (below): drain its rings first, because their events refer to the previous
-	 * mappings. */
+	/* The process requests a table (next function). Its rings are drained first, because their events refer to the
+	 * previous mappings. */
 	void (*passed)(void *context, pid_t pid, const struct sonde_channel_drainer *drainer);
 	/* Fills in the mapping of an address. Returns a descriptor to send along, which is then closed, or −1. */
 	int (*table)(void *context, pid_t pid, uint64_t address, struct sonde_link_table *out);

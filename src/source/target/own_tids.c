@@ -1,7 +1,8 @@
 /* own_tids.c: reads the tids of a process when an unknown one is requested (target/own_tids.h).
  *
- * One scan reads all new threads. With many threads it runs at most every 5 ms, since threads that have ended are never
- * found. Tids are reused: if a thread is gone, a new thread with its number replaces it.
+ * One scan reads all new threads. A thread that has ended is never found, so each request for it would cause another
+ * scan; with 256 or more threads, a scan therefore runs at most every 5 ms. Tids are reused: the row of a thread that
+ * is gone is replaced by that of a new thread with the same number.
  */
 #include "source/target/own_tids.h"
 

@@ -1,7 +1,7 @@
 /* own_tids.h: maps tids of another pid namespace to tids of ours.
  *
- * A process in another pid namespace reports tids of that namespace; the kernel, and everything else in the recording,
- * uses the tids of ours. /proc/PID/task/TID/status has both (NSpid, Linux 4.1). Not thread-safe.
+ * A process in another pid namespace reports tids of that namespace; the kernel's reports, and everything else in the
+ * recording, use the tids of our namespace. /proc/PID/task/TID/status has both (NSpid, Linux 4.1). Not thread-safe.
  */
 #ifndef SONDE_SOURCE_TARGET_OWN_TIDS_H
 #define SONDE_SOURCE_TARGET_OWN_TIDS_H

@@ -1,10 +1,10 @@
 /* pool.c: one process's pool: memory under the session's limit, and a sink that passes its records to the listeners.
  *
  * The memory is allocated before the target may touch it (a full /dev/shm would be SIGBUS in the target) and sealed
- * against truncation (which would be SIGBUS here). A pool starts small and doubles while the target needs more and the
- * budget allows. A process waits for its pool at startup. So where many processes start, the next pool is created in
- * advance; creating one takes most of a millisecond, which the kernel spends on clearing memory. A pool is never reused
- * for another process.
+ * against truncation (which would be SIGBUS here). A pool starts small and doubles when the target needs more, as far
+ * as the budget allows. A process waits for its pool at startup, and creating one takes most of a millisecond, which
+ * the kernel spends on clearing memory. So if many processes start, the next pool is created in advance. A pool is
+ * never reused for another process.
  */
 #include "source/target/pool.h"
 
@@ -57,7 +57,8 @@ static void *map_lazy(size_t size_b)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Has the kernel clear chunks up to `to` on our time, not the target's. On an old kernel, it happens in the target. */
+/* Lets the kernel clear the chunks up to `to` now, so that this costs CPU time of ours and not of the target. An old
+ * kernel clears them when the target first writes to them. */
 static void populate(struct sonde_pool *pool, uint32_t to)
 {
 	uint32_t from = pool->populated;
@@ -265,7 +266,7 @@ static int make(struct sonde_pool **out, struct sonde_pool_budget *budget, uint3
 	return code;
 }
 
-/* True if address space is unlimited. A limited one is not spent on processes that may never come. */
+/* True if address space is unlimited. If it is limited, none is used in advance for processes that may never start. */
 static int has_address_space(void)
 {
 	struct rlimit limit;
@@ -412,5 +413,5 @@ int sonde_pool_is_mapped(const struct sonde_pool *pool)
 	for (; !found && fgets(line, sizeof(line), maps); lines++)
 		found = strstr(line, mark) && strstr(line, "memfd:sonde-pool");
 	fclose(maps);
-	return found || !lines; /* an empty file: the main thread has exited before others */
+	return found || !lines; /* if the file is empty, the main thread has exited before others: unknown */
 }

@@ -21,7 +21,7 @@ struct sonde_pool_budget {
 	uint32_t used;
 	uint32_t cap;
 	struct sonde_pool *spare; /* prepared for the next process; NULL = none */
-	int has_none;             /* preparing one failed: do not try again */
+	int has_none;             /* preparing a pool failed and is not tried again */
 	int is_kept;              /* sonde_pool_prepare() is in use */
 	struct sonde_pool *ended; /* pool whose memory is to be freed when no process waits; NULL = none */
 };
@@ -45,7 +45,7 @@ int sonde_pool_new(struct sonde_pool **out, const struct sonde_pool_options *opt
  * unless there is one or the budget is short. The caller ends with sonde_pool_forget(), which frees both. */
 void sonde_pool_prepare(struct sonde_pool_budget *budget);
 void sonde_pool_forget(struct sonde_pool_budget *budget);
-/* Drains the rest as if the process were gone, ends its program sink, frees the pool. */
+/* Drains what remains, as after the process has ended; then ends its program sink and frees the pool. */
 void sonde_pool_free(struct sonde_pool *pool);
 
 /* The sink for the process's libsonde records; NULL if no listener of its client wants them. */
@@ -59,7 +59,7 @@ pid_t sonde_pool_outer_tid(struct sonde_pool *pool, uint32_t own);
 int sonde_pool_fd(const struct sonde_pool *pool);
 uint64_t sonde_pool_size_b(const struct sonde_pool *pool);
 void sonde_pool_drain(struct sonde_pool *pool, int final);
-/* Adds to the losses in the head of the pool, which the process reads. */
+/* Adds to the counts of losses in the head of the pool, from which the process reads them. */
 void sonde_pool_count_lost(struct sonde_pool *pool, enum sonde_ring_lost cause, uint64_t count);
 /* 0 if the process no longer maps the pool (it has executed another program); 1 if it does or this is unknown. */
 int sonde_pool_is_mapped(const struct sonde_pool *pool);

@@ -1,5 +1,6 @@
-/* preload.c: adds our object to LD_PRELOAD through the dynamic loader's $LIB, which gives each machine type its own
- * object: a loader that meets an object of another type writes a warning to the program's standard error.
+/* preload.c: adds our object to LD_PRELOAD through the dynamic loader's $LIB, so that each machine type gets its own
+ * object. This avoids the warning that a loader writes to the program's standard error if it finds an object of another
+ * machine type.
  */
 #include "source/target/preload.h"
 

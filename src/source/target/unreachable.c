@@ -1,8 +1,8 @@
 /* unreachable.c: compares the namespaces of processes with the recorder's (target/unreachable.h).
  *
- * Only a process that has mapped our object and never connected counts. A process that reaches us through /proc after
- * all (a pid namespace with the old /proc) is recognised as soon as it connects. A process knows only those users of
- * its own user namespace that uid_map lists.
+ * Only a process that has mapped our object but has never connected counts as unreachable. A process that can reach us
+ * through /proc after all (because its pid namespace still shows the old /proc) no longer counts once it connects. In a
+ * user namespace, a process knows only the users that the namespace's uid_map lists.
  */
 #include "source/target/unreachable.h"
 

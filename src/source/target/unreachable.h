@@ -28,7 +28,7 @@ struct sonde_unreachable;
 
 /* Borrows the strings. NULL = out of memory. */
 struct sonde_unreachable *sonde_unreachable_new(const struct sonde_unreachable_options *options);
-/* NULL is fine, here and below. */
+/* `cut_off` may be NULL in this and the following functions. */
 void sonde_unreachable_free(struct sonde_unreachable *cut_off);
 
 /* Checks the live processes, at most every 50 ms. */
@@ -40,7 +40,7 @@ int sonde_unreachable_has(const struct sonde_unreachable *cut_off, uint32_t proc
 /* Records each such process as a loss and returns their number. */
 uint64_t sonde_unreachable_end(struct sonde_unreachable *cut_off);
 
-/* The reason, to follow "of N processes … were not recorded: ". */
+/* The reason, which completes the sentence "of N processes … were not recorded: ". */
 #define SONDE_UNREACHABLE_WHY                                                                                          \
 	"in namespaces of their own (containers, sandboxes) they cannot reach the recorder, or do not know its user: " \
 	"run sonde inside, with the same /tmp, or as the user who created them"

@@ -1,6 +1,6 @@
 /* unsampled.c: walks the process tree through /proc/PID/task/TID/children.
  *
- * Only tasks that have run for several ticks are examined, so that most processes cost the reading of one small file.
+ * Only tasks that have run for several ticks are examined, so that for most processes only one small file is read.
  * Orphans leave the tree and are not seen.
  */
 #include "source/target/unsampled.h"
@@ -32,7 +32,7 @@ struct sonde_unsampled {
 	int (*known)(void *context, pid_t pid, pid_t tid);
 	void *context;
 	uint64_t polled_ns;
-	unsigned filters;         /* on the recorder itself */
+	unsigned filters;         /* number of seccomp filters on the recorder itself */
 	struct sonde_map checked; /* already examined, by pid and tid */
 	uint32_t counts[REASONS];
 	char names[REASONS][NAME_B]; /* name of the first process counted */
@@ -78,7 +78,7 @@ static int ran_long(pid_t pid, pid_t tid, char name[NAME_B])
 {
 	struct sonde_proc_stat stat;
 	if (sonde_proc_stat_read(&stat, pid, tid) < 0 ||
-	    strchr("ZX", stat.state)) /* dead: already examined, or too short */
+	    strchr("ZX", stat.state)) /* dead: it was examined before, or ran too briefly */
 		return 0;
 	snprintf(name, NAME_B, "%s", stat.name);
 	return stat.user_ns + stat.system_ns >= TICKS_LEAST * sonde_proc_tick_ns();
@@ -94,7 +94,8 @@ static int is_checked(const struct sonde_unsampled *unsampled, pid_t pid, pid_t 
 	return sonde_map_find(&unsampled->checked, key(pid, tid), NULL, NULL) != 0;
 }
 
-/* False when out of memory: the task is then not counted, since each walk would count it again. */
+/* Marks a task as examined. False when out of memory: then the task is not counted, because each further walk would
+ * count it again. */
 static int set_checked(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid)
 {
 	return sonde_map_set(&unsampled->checked, key(pid, tid), 1) >= 0;

@@ -14,7 +14,8 @@
 
 struct sonde_unsampled;
 
-/* `known`: returns true if samples of the thread (tid), or of any thread of the process (tid 0), have arrived. */
+/* `known` returns true if samples of the thread have arrived; for tid 0, if samples of any thread of the process
+ * have. */
 int sonde_unsampled_new(struct sonde_unsampled **out, int (*known)(void *context, pid_t pid, pid_t tid), void *context);
 void sonde_unsampled_free(struct sonde_unsampled *unsampled);
 

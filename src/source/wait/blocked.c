@@ -1,16 +1,16 @@
 /* blocked.c: the blocked source: what threads wait for, with their stacks, in processes without preloaded hooks.
  *
- * Static programs, Go, programs that refuse our object, and attached processes are polled from outside, 50 times a
- * second or, with more than a few threads, 10 times (wait/blocked_budget.h). wait/blocked_processes.h selects the
- * processes, wait/blocked_look.h polls a thread. A poll that finds a thread blocked stands for the time since the
- * previous polls. On average, the polls that find a thread in a wait add up to the duration of the wait, however short
- * waits or threads' lifetimes are: sums are unbiased estimates, while single waits are not known. The time between
- * polls is drawn from half to one and a half times the period, so that a program with the same period is not always
- * polled in the same phase.
+ * Static programs, Go, programs that refuse our object, and attached processes are polled from outside: 50 times a
+ * second, or 10 times if they have more than a few threads (wait/blocked_budget.h). wait/blocked_processes.h selects
+ * the processes, wait/blocked_look.h polls a thread. If a poll finds a thread blocked, the thread counts as blocked for
+ * the time since the previous round of polls. On average, these times add up to the duration of the waits, however
+ * short the waits or the threads' lifetimes are. So sums are unbiased estimates, while the durations of single waits
+ * are not known. The time between polls is drawn from half to one and a half times the period, so that a program with
+ * the same period is not always polled in the same phase.
  *
- * If there are too many threads for the budget, one in k is polled: every k-th thread of the list, starting at a random
- * position in each round; each poll then stands for k times as long. So sums stay unbiased; polling all threads one
- * after the other would miss most of them in a short recording.
+ * If there are too many threads for the budget, only every k-th thread of the list is polled, starting at a random
+ * position in each round, and each poll counts for k times as long. So sums stay unbiased. The alternative, polling all
+ * threads in turn over several rounds, would miss most of them in a short recording.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ struct sonde_source_run {
 	uint64_t start_ns, looked_ns, next_ns;
 	uint64_t drained_cpu_ns; /* the recorder's CPU clock at the end of our last drain */
 	uint64_t random;
-	uint64_t rounds, strides; /* strides: sum over all rounds */
+	uint64_t rounds, strides; /* strides: sum of the strides of all rounds */
 };
 
 /* --- rounds ----------------------------------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static uint64_t draw(struct sonde_source_run *run, uint64_t below)
 	return run->random % below;
 }
 
-/* The time that a poll stands for, scaled up for threads of the process that are not listed yet. */
+/* The time for which a poll counts, scaled up to include the threads of the process that are not listed yet. */
 static uint64_t stands_for(const struct sonde_blocked_listed *listed, uint64_t stands_ns)
 {
 	size_t known = listed->count - listed->gone;

@@ -1,23 +1,24 @@
 /* blocked_budget.c: limits polling to 0.5 % of a CPU, plus a credit of 10 ms for data that is read for the first time
  * (wait/blocked_budget.h).
  *
- * Rounds become rarer, up to a limit, before fewer threads are polled in each: a wake-up costs as much as several
- * polls. The cost of a wake-up is estimated from the CPU time that the recorder uses between rounds. That time includes
- * work that other sources would have done later anyway, so the estimate is its lower quartile: the part that occurs
- * each time. A poll that reads a table for the first time, or a stack of a new program, costs a hundred times as much
- * as others and does not predict the cost of the next poll.
+ * If the budget is short, rounds first become rarer, up to a limit; only then are fewer threads polled per round. The
+ * reason is that a wake-up costs as much as several polls. The cost of a wake-up is estimated from the CPU time that
+ * the recorder uses between rounds. This time includes work that other sources would have done later anyway. So the
+ * estimate is the lower quartile of this time, which contains only the work that occurs at each wake-up. A poll that
+ * reads a table for the first time, or a stack of a new program, costs a hundred times as much as others and does not
+ * predict the cost of the next poll.
  */
 #include "source/wait/blocked_budget.h"
 
-#define PERIOD_MOST_NS 100000000u /* beyond it, not all threads are polled in a round */
+#define PERIOD_MOST_NS 100000000u /* maximum: if it is too short for all threads, not all are polled in a round */
 #define SLICE_NS 1000000u         /* maximum CPU time at once, except for first-time reads */
 #define COST_SHARE 200u
 #define CREDIT_NS 10000000u
 #define CREDIT_PARTS 10u /* 1/CREDIT_PARTS of the remaining credit is spent at once */
 #define WAKE_NS 100000u  /* initial estimate of a wake-up: caches are cold */
 #define WAKE_LEAST_NS 5000u
-#define WAKE_MOST_NS 250000u /* time beyond it is other sources' work */
-#define WAKE_PARTS 64u       /* of the estimate: steps of one up and three down lead to the lower quartile */
+#define WAKE_MOST_NS 250000u /* a wake-up that costs more includes other sources' work */
+#define WAKE_PARTS 64u       /* parts of the estimate: one step up or three down lead to the lower quartile */
 #define LOOK_NS 15000u       /* initial estimate of a poll */
 
 void sonde_blocked_budget_init(struct sonde_blocked_budget *budget, uint64_t now_ns)

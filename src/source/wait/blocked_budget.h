@@ -1,5 +1,5 @@
 /* blocked_budget.h: how often, and how many threads at a time, may be polled from outside. One thread. It reads no
- * clock: times are those of one clock of the machine (now_ns), and CPU times.
+ * clock itself: callers pass times of one clock of the machine (now_ns), and CPU times.
  */
 #ifndef SONDE_SOURCE_WAIT_BLOCKED_BUDGET_H
 #define SONDE_SOURCE_WAIT_BLOCKED_BUDGET_H
@@ -12,7 +12,7 @@
 struct sonde_blocked_budget {
 	uint64_t wake_ns, look_ns; /* CPU time of one wake-up and of one poll, as estimated so far */
 	uint64_t debt_ns;          /* CPU time used, for which the pause is not over yet */
-	uint64_t owed_ns;          /* the time to which debt_ns refers */
+	uint64_t owed_ns;          /* the time as of which debt_ns holds */
 };
 
 /* Parameters of a round of polls. */
@@ -27,7 +27,8 @@ void sonde_blocked_budget_init(struct sonde_blocked_budget *budget, uint64_t now
 struct sonde_blocked_round sonde_blocked_budget_round(const struct sonde_blocked_budget *budget, size_t threads,
 						      uint64_t spent_ns);
 
-/* CPU time of the recorder from the end of a round, or of another wake-up, to the start of a round. */
+/* Updates the estimated cost of a wake-up. cpu_ns: CPU time of the recorder from the end of the last round or other
+ * wake-up to the start of a round. */
 void sonde_blocked_budget_learn_wake(struct sonde_blocked_budget *budget, uint64_t cpu_ns);
 void sonde_blocked_budget_learn_looks(struct sonde_blocked_budget *budget, uint64_t cpu_ns, size_t looks);
 

@@ -9,7 +9,7 @@
 #define FD SONDE_BLOCKED_DESCRIPTOR
 #define AT SONDE_BLOCKED_ADDRESS
 
-/* By number. Newer architectures lack the older calls. */
+/* The system calls that may block, by number. Newer architectures lack the older calls. */
 static const struct sonde_blocked_row rows[] = {
     [SYS_futex] = {SONDE_WAIT_FUTEX, AT},
     [SYS_nanosleep] = {SONDE_WAIT_SLEEP, 0},

@@ -25,7 +25,7 @@ struct sonde_blocked_held {
 	struct sonde_wait_chunks chunks;
 	struct sonde_blocked_seen *rows;
 	size_t count, cap;
-	uint64_t looks;           /* polls that the written waits stand for */
+	uint64_t looks;           /* number of polls in which the written waits were found */
 	uint64_t unheld, unknown; /* waits not stored: no capacity; thread no longer known */
 };
 

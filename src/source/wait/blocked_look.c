@@ -1,14 +1,14 @@
 /* blocked_look.c: reads what the kernel reports about a thread, and its stack (wait/blocked_look.h).
  *
  * A thread that has not been on a CPU since the last poll, and is in the same call, is in the same wait: then only two
- * short lines are read. Otherwise its stack is copied and unwound. For a blocked thread the kernel reports only its
- * stack pointer and pc; a walk ends where a rule needs another register that no frame below has saved. Reading the
- * registers would require interrupting the thread (ptrace), which makes some calls fail.
+ * short lines are read. Otherwise its stack is copied and unwound. For a blocked thread, the kernel reports only its
+ * stack pointer and pc. So a walk ends if a rule needs another register that none of the frames walked so far has
+ * saved. Reading the registers would require interrupting the thread (ptrace), which makes some calls fail.
  *
- * A thread may run while its stack is copied: if it has been on a CPU, its wait has no stack.
+ * A thread may run while its stack is copied: if it has been on a CPU meanwhile, its wait gets no stack.
  *
- * If a process may not be read, the kernel reports only EPERM; the facts on which its decision depends are in /proc
- * (ptrace(2), PTRACE_MODE_ATTACH).
+ * If a process may not be read, the kernel reports only EPERM; the reasons are derived from facts in /proc (ptrace(2),
+ * PTRACE_MODE_ATTACH).
  */
 #include "source/wait/blocked_look.h"
 
@@ -111,7 +111,7 @@ enum sonde_blocked_found sonde_blocked_look(struct sonde_blocked_looker *looker,
 	char line[LINE_B];
 	struct sonde_blocked_call call;
 	uint64_t slices = 0;
-	int rc = read_slices(process, thread, &slices); /* first: a run after it shows at the next poll */
+	int rc = read_slices(process, thread, &slices); /* read first: the next poll shows a later run */
 	rc = rc ? rc : read_line(process, thread->tid, thread->call_fd, "syscall", line);
 	rc = rc ? rc : sonde_blocked_call_parse(&call, line);
 	looker->looks++;
@@ -147,7 +147,7 @@ int sonde_blocked_executes(struct sonde_blocked_looker *looker, struct sonde_blo
 
 /* --- what it waits for ------------------------------------------------------------------------------------------ */
 
-/* Beyond the limit, no further objects are named. */
+/* Adds an object that threads wait for. Beyond the limit, no further objects are named. */
 static uint32_t add(struct sonde_blocked_looker *looker, uint64_t hash, struct sonde_meta_object *object,
 		    const char *name)
 {

@@ -1,5 +1,5 @@
-/* blocked_look.h: polls one thread from outside: whether it is blocked, in which call, on what, and where; or why it
- * may not be polled. One thread. */
+/* blocked_look.h: polls one thread from outside: finds whether it is blocked, in which call, on which object, and with
+ * which stack; or why it may not be polled. One thread. */
 #ifndef SONDE_SOURCE_WAIT_BLOCKED_LOOK_H
 #define SONDE_SOURCE_WAIT_BLOCKED_LOOK_H
 
@@ -20,7 +20,7 @@ struct sonde_blocked_looker {
 	struct sonde_map objects;     /* objects that threads wait for: by process, and name or address */
 	uint64_t looks, stacks;
 	uint64_t unreadable, changed; /* stacks lost: memory not readable; thread ran during the copy */
-	int error;                    /* errno of the first unreadable one */
+	int error;                    /* errno of the first unreadable stack */
 	int missing_files;            /* a thread could not be polled for lack of file descriptors */
 };
 
@@ -31,7 +31,7 @@ void sonde_blocked_looker_fini(struct sonde_blocked_looker *looker);
 struct sonde_blocked_process {
 	uint32_t id; /* id in the recording */
 	pid_t pid;
-	int fd; /* /proc/PID: this lifetime of the pid and no other */
+	int fd; /* /proc/PID, which stays with this process even if the pid is reused */
 	struct sonde_lock_names *locks;
 	uint64_t program;  /* identifies the executed program; 0 = not checked yet */
 	uint8_t is_narrow; /* 32-bit: has other call numbers */
@@ -40,17 +40,17 @@ struct sonde_blocked_process {
 struct sonde_blocked_thread {
 	pid_t tid;
 	int call_fd, schedstat_fd; /* −1 = not kept */
-	uint64_t slices;           /* number of times on a CPU, when last polled as blocked */
+	uint64_t slices;           /* how often it had been on a CPU when it was last polled as blocked */
 	struct sonde_blocked_call call;
 	struct sonde_waits_row
-	    last; /* the previous wait, with its stack pointer: a restarted call has another number */
+	    last; /* the call of the previous wait; a restarted call has another number, but the same stack pointer */
 	uint64_t last_sp;
 	struct sonde_waits_row wait; /* the wait in which it was last found; kind 0 = none. `thread` is not set */
 };
 
 enum sonde_blocked_found {
 	SONDE_BLOCKED_RUNS = 0,
-	SONDE_BLOCKED_GOES_ON,    /* in the same wait as before: it has not run since */
+	SONDE_BLOCKED_GOES_ON,    /* in the same wait as at the last poll: it has not run since */
 	SONDE_BLOCKED_IN_ANOTHER, /* call and slices are those of a new wait: sonde_blocked_take() takes it */
 	SONDE_BLOCKED_GONE,
 	SONDE_BLOCKED_DENIED,
@@ -64,7 +64,7 @@ enum sonde_blocked_found sonde_blocked_look(struct sonde_blocked_looker *looker,
 					    const struct sonde_blocked_process *process,
 					    struct sonde_blocked_thread *thread);
 
-/* True if the process executes another program than at the last check. */
+/* True if the process executes a different program than at the last check. */
 int sonde_blocked_executes(struct sonde_blocked_looker *looker, struct sonde_blocked_process *process);
 
 /* Stores the wait that was just found in thread->wait, with no duration yet; kind 0 if the thread does not wait (it is
@@ -83,7 +83,7 @@ struct sonde_blocked_facts {
 /* "it belongs to another user (uid 0): as that user or as root". Static or in `out`. */
 const char *sonde_blocked_why(const struct sonde_blocked_facts *facts, char *out, size_t out_b);
 
-/* The process must exist. */
+/* Reads the facts about a process, which must exist. */
 void sonde_blocked_facts_read(struct sonde_blocked_facts *out, pid_t pid);
 
 #endif

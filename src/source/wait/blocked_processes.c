@@ -1,11 +1,11 @@
 /* blocked_processes.c: lists processes and threads, and keeps the results of polls (wait/blocked_processes.h).
  *
- * A process whose waits are reported by hooks is not polled. A process that may get hooks is polled, but its waits are
- * held until that is decided. 100 ms after its start, a process has mapped our object or never will. If it has, it may
- * still connect until it exits. So no wait is reported twice.
+ * A process whose waits are reported by hooks is not polled. A process that may still get hooks is polled, but its
+ * waits are held back until it is known whether hooks report them; so no wait is reported twice. If a process has not
+ * mapped our object 100 ms after its start, it never will. If it has, it may still connect until it exits.
  *
- * New and exited processes and threads are found by listing, which costs as much as several polls: threads are listed
- * if their number has changed, and otherwise occasionally.
+ * New and exited processes and threads are found by listing, which costs as much as several polls. So threads are
+ * listed if their number has changed, and otherwise only occasionally.
  */
 #include "source/wait/blocked_processes.h"
 
@@ -26,10 +26,10 @@
 #include "source/wait/waits.h"
 #include "util/array.h"
 
-#define SETTLE_NS 100000000u /* by then a process has mapped our object, and other sources have named a thread */
+#define SETTLE_NS 100000000u /* by then, a process has mapped our object, and other sources have named a thread */
 #define PIECE_NS 1000000000u /* an ongoing wait is reported this often, for live views */
 #define LIST_NS 2500000u     /* between listings of threads, per process */
-#define RELIST_NS 300000000u /* list again, since equally many may have come and gone */
+#define RELIST_NS 300000000u /* threads are listed again after this time: equally many may have started and exited */
 #define LIST_SHARE 500u      /* a listing may use at most 1/LIST_SHARE of the time between listings */
 #define RETRY_ROUNDS 256u    /* a denied process is checked again: it may execute another program */
 #define KEPT_MAX 128u        /* threads with open descriptors */
@@ -96,7 +96,7 @@ static int was_covered(const struct sonde_blocked_processes *processes, uint32_t
 	return processes->channel && sonde_channel_covered(processes->channel, SONDE_LINK_WAITS, process);
 }
 
-/* Waits that could not be polled are covered nevertheless if hooks reported them. */
+/* No longer counts a process as denied if hooks have reported its waits. */
 static void excuse(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed)
 {
 	uint32_t id = listed->live.id;
@@ -162,7 +162,7 @@ static void turn(struct sonde_blocked_listed *listed, enum sonde_blocked_telling
 	listed->since_ns = now_ns;
 }
 
-/* Decides what reports the waits of a process. */
+/* Decides which source reports the waits of a process. */
 static void decide(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed, uint64_t now_ns)
 {
 	if (!processes->channel || is_unreachable(processes, listed->live.id)) {
@@ -255,7 +255,7 @@ static void add_thread(struct sonde_blocked_processes *processes, struct sonde_b
 	processes->kept += thread->call_fd >= 0;
 }
 
-/* A thread that has exited. */
+/* Handles the exit of a thread. */
 static void lose_thread(struct sonde_blocked_processes *processes, const struct sonde_blocked_listed *listed,
 			size_t index)
 {
@@ -399,7 +399,7 @@ void sonde_blocked_processes_look(struct sonde_blocked_processes *processes, str
 		take_new(processes, listed, thread, now_ns);
 	if (!wait->kind)
 		return;
-	if (!wait->dur_ns) /* for one thread in k, stands_ns may exceed the time since the start */
+	if (!wait->dur_ns) /* if only every k-th thread is polled, stands_ns may exceed the time since the start */
 		wait->start_ns = now_ns > processes->start_ns + stands_ns ? now_ns - stands_ns : processes->start_ns;
 	wait->dur_ns += stands_ns;
 	wait->amount++;

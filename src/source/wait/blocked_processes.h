@@ -29,7 +29,7 @@ struct sonde_blocked_listed {
 	uint64_t since_ns;  /* time of the current `telling` */
 	uint64_t listed_ns; /* last time that its threads were listed */
 	uint64_t list_ns;   /* CPU time of that listing */
-	uint64_t links;     /* link count of /proc/PID/task at that time: threads + 2 */
+	uint64_t links;     /* link count of /proc/PID/task at that listing: number of threads + 2 */
 	size_t alive;       /* current threads, listed or not */
 	size_t gone;        /* listed threads that have exited */
 	uint8_t denied, counted;
@@ -41,13 +41,13 @@ struct sonde_blocked_processes {
 	struct sonde_recorder *recorder;
 	struct sonde_blocked_looker looker;
 	struct sonde_blocked_held held;
-	const struct sonde_channel *channel; /* which processes have hooks; NULL = none can */
+	const struct sonde_channel *channel; /* knows which processes have hooks; NULL = none can have any */
 	struct sonde_live_list list;         /* struct sonde_blocked_listed */
 	size_t kept, kept_processes;         /* open descriptors: of threads (two each), and of processes */
 	size_t kept_max, kept_processes_max;
 	uint64_t start_ns, lists, listed_ns;
 	uint64_t denied, narrow;
-	char denied_why[192], denied_name[32]; /* of one of the denied processes */
+	char denied_why[192], denied_name[32]; /* reason and name of one of the denied processes */
 	uint32_t denied_process;               /* the process of these texts */
 	int failed;                            /* out of memory: polling has stopped */
 };
@@ -62,7 +62,7 @@ void sonde_blocked_processes_fini(struct sonde_blocked_processes *processes);
 size_t sonde_blocked_processes_find(struct sonde_blocked_processes *processes, uint64_t now_ns);
 struct sonde_blocked_listed *sonde_blocked_processes_at(const struct sonde_blocked_processes *processes, size_t i);
 int sonde_blocked_processes_is_looked_at(const struct sonde_blocked_listed *listed);
-/* True if the process may be polled once it is listed or checked again. */
+/* True if the process may be polled, now or once it is listed or checked again. */
 int sonde_blocked_processes_is_waited_for(const struct sonde_blocked_listed *listed);
 
 /* Polls a thread: if it is blocked, it counts as blocked for `stands_ns`. */

@@ -1,9 +1,10 @@
 /* early.c: reads the records that processes make before they connect (wait/early.h).
  *
  * Slots are polled each round, but read with a delay, since the kernel's events about a process (its fork, its name)
- * must be known first. A process that calls exec has a slot for each program: they are read in the order in which they
- * began, and one ends when the next begins. The memory of slots is allocated before a process can touch it, because out
- * of memory would mean SIGBUS there; more is allocated when half is in use.
+ * must be known first. A process that calls exec has a slot for each program: the slots are read in the order in which
+ * the programs began, and a slot ends when the next program begins. The memory of slots is allocated before a process
+ * can touch it, because a lack of memory would raise SIGBUS in the process. More is allocated when half of it is in
+ * use.
  */
 #include "source/wait/early.h"
 
@@ -26,7 +27,7 @@
 #include "source/target/channel.h"
 
 #define COMMIT_FIRST 64u
-#define REMAINDER_NS 25000000u /* longer than kernel events wait to be read */
+#define REMAINDER_NS 25000000u /* delay until the rest is read: longer than kernel events wait to be read */
 #define SIZE_B (SONDE_EARLY_HEAD_B + (size_t)SONDE_EARLY_SLOTS * SONDE_EARLY_SLOT_B)
 
 /* A slot that a process has taken. */
@@ -35,7 +36,7 @@ struct row {
 	uint32_t taken; /* words read */
 	uint64_t began; /* raw clock value */
 	uint32_t thread;
-	int is_connected;                 /* its mappings are known from its rings */
+	int is_connected;                 /* it has connected, so its mappings are known from its rings */
 	struct sonde_wait_process *waits; /* NULL = not read yet, or out of memory */
 };
 
@@ -45,7 +46,7 @@ struct sonde_wait_early {
 	struct sonde_early_head *head;
 	struct sonde_early_slot *slots;
 	uint32_t clock;
-	uint32_t committed; /* our copy: the one in the shared head may have been modified */
+	uint32_t committed; /* our copy of the number in the shared head, which processes may have modified */
 	uint64_t count;
 	struct row rows[SONDE_EARLY_SLOTS];
 	uint64_t words[SONDE_EARLY_WORDS];
@@ -81,8 +82,8 @@ static int lay_out(struct sonde_wait_early *early)
 	return early->committed ? 0 : -1;
 }
 
-/* True if processes of the user may not read each other's memory, which they could read here: 1 restricts access to
- * parents and root, 3 denies all (Documentation/admin-guide/LSM/Yama.rst). */
+/* True if Yama does not let processes of the user read each other's memory. They could read it in the shared slots.
+ * Setting 1 restricts access to parents and root, 3 denies all (Documentation/admin-guide/LSM/Yama.rst). */
 static int is_restricted(void)
 {
 	char scope = '0';
@@ -181,12 +182,12 @@ static void wipe(struct sonde_early_slot *slot, uint32_t at, size_t size, uint64
 		atomic_store_explicit(&slot->words[at + i], 0, memory_order_relaxed);
 }
 
-/* Copies the complete records, which do not change any more: returns the number of words. */
+/* Copies the records that are complete, and so do not change any more. Returns their number of words. */
 static uint32_t copy_records(struct sonde_wait_early *early, struct sonde_early_slot *slot, uint32_t from)
 {
 	uint32_t at = from;
 	while (at + 1 < SONDE_EARLY_WORDS) {
-		/* acquire: the rest of the record was written before */
+		/* acquire: the rest of the record was written before its first word */
 		uint64_t first = atomic_load_explicit(&slot->words[at], memory_order_acquire);
 		uint64_t second = atomic_load_explicit(&slot->words[at + 1], memory_order_relaxed);
 		size_t size = first ? sonde_wait_process_size(first, second) : 0;
@@ -241,7 +242,7 @@ static void end(struct sonde_wait_early *early, uint32_t i)
 		begin(early, row);
 	take_words(early, i);
 	uint64_t remainder = row->taken < SONDE_EARLY_WORDS ? atomic_load(&early->slots[i].words[row->taken]) : 0;
-	if (row->waits && remainder) /* not a valid record: counted as bad */
+	if (row->waits && remainder) /* the remainder is no valid record: it is counted as bad */
 		sonde_wait_process_add(row->waits, row->thread, &remainder, 1);
 	if (row->began)
 		lose(early, row, sonde_ring_lost_text(SONDE_RING_LOST_SIGNAL), atomic_load(&early->slots[i].lost));
@@ -262,7 +263,7 @@ static uint32_t look(struct sonde_wait_early *early)
 	uint32_t used = 0;
 	for (uint32_t i = 0; i < early->committed; i++) {
 		struct row *row = &early->rows[i];
-		/* acquire: a process that has set `began` owns the slot; before that it may give it back */
+		/* acquire: once a process has set `began`, it owns the slot; before, it may give the slot back */
 		uint64_t began = row->began ? 0 : atomic_load_explicit(&early->slots[i].began, memory_order_acquire);
 		uint32_t owner = atomic_load(&early->head->owners[i]);
 		used += owner != 0;
@@ -305,10 +306,10 @@ static void drain_slot(struct sonde_wait_early *early, uint32_t i, int final, ui
 {
 	struct row *row = &early->rows[i];
 	int is_over = final || atomic_load(&early->slots[i].moved) || is_dead(row->pid);
-	if (!row->began) { /* it was killed, or gave the slot back, which may now belong to another process */
+	if (!row->began) { /* killed, or gave the slot back, which may now belong to another process */
 		if (!is_over || atomic_load(&early->head->owners[i]) != (uint32_t)row->pid)
 			return;
-		/* It may have set `began`, written and ended since look(). */
+		/* The process may have set `began`, written and exited since look(). */
 		row->began = atomic_load_explicit(&early->slots[i].began, memory_order_acquire);
 	}
 	if (!row->began) {
@@ -357,6 +358,6 @@ void sonde_wait_early_connected(struct sonde_wait_early *early, pid_t pid)
 	end_earlier(early, pid, early->rows[last].began);
 	if (!early->rows[last].waits && early->rows[last].began)
 		begin(early, &early->rows[last]);
-	take_words(early, last); /* a signal handler may have connected during a call, which is reported later */
+	take_words(early, last); /* a call in which a signal handler connected is reported later */
 	early->rows[last].is_connected = 1;
 }

@@ -22,13 +22,13 @@ struct sonde_wait_early_options {
 	void (*begun)(void *context, uint32_t process); /* a process of the recording has a slot; may be NULL */
 };
 
-/* Creates the shared memory; NULL = none: processes connect immediately. */
+/* Creates the shared memory. NULL if there is none; then processes connect immediately. */
 struct sonde_wait_early *sonde_wait_early_new(const struct sonde_wait_early_options *options);
 void sonde_wait_early_free(struct sonde_wait_early *early); /* NULL is allowed */
 
 /* Writes the location of the memory, for the environment of processes: "PID FD". */
 void sonde_wait_early_place(const struct sonde_wait_early *early, char *out, size_t out_b);
-/* Number of processes so far. */
+/* The number of processes that have had a slot so far. */
 uint64_t sonde_wait_early_count(const struct sonde_wait_early *early);
 /* True if a process has a slot. */
 int sonde_wait_early_has(const struct sonde_wait_early *early, pid_t pid);

@@ -1,8 +1,9 @@
 /* lock_names.c: names of locks (wait/lock_names.h).
  *
- * A module consists of the mappings of a file and the anonymous memory after them that belongs to it (.bss): the
- * location of the module's first byte serves to convert an address to one in the file. Mappings are read again for an
- * unknown address; a module's variable names are read once. All of this data comes from the target and is untrusted.
+ * A module consists of the mappings of a file and the anonymous memory after them that belongs to it (.bss): from the
+ * location of the module's first byte, an address in memory is converted to one in the file. Mappings are read again
+ * for an unknown address; a module's variable names are read once. All of this data comes from the target and is
+ * untrusted.
  */
 #include "source/wait/lock_names.h"
 
@@ -25,7 +26,7 @@ enum place { PLACE_FILE, PLACE_HEAP, PLACE_STACK, PLACE_SHARED, PLACE_OTHER };
 
 struct module {
 	char *path;
-	uint64_t bias; /* added to the file's addresses */
+	uint64_t bias; /* this plus an address in the file is the address in memory */
 	int is_read;
 	struct sonde_name_table variables;
 };
@@ -137,7 +138,7 @@ static void read_maps(struct sonde_lock_names *names)
 	snprintf(path, sizeof path, "/proc/%d/maps", (int)names->pid);
 	FILE *file = fopen(path, "re");
 	if (!file)
-		return; /* it has exited: earlier data stays valid */
+		return; /* the process has exited; the mappings read before stay valid */
 	forget(names);
 	names->read_ns = sonde_clock_now_ns();
 	while (fgets(text, sizeof text, file)) {

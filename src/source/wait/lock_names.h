@@ -1,5 +1,5 @@
-/* lock_names.h: names objects that threads wait for by address: the variable that is or contains a lock, from its
- * module's symbol table; otherwise the location. One process. One thread.
+/* lock_names.h: finds a name for the address of an object that threads wait for: that of the variable that is or
+ * contains the lock, from its module's symbol table; otherwise its location. One process. One thread.
  */
 #ifndef SONDE_SOURCE_WAIT_LOCK_NAMES_H
 #define SONDE_SOURCE_WAIT_LOCK_NAMES_H

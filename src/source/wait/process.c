@@ -19,7 +19,7 @@
 #include "util/error.h"
 
 #define STACKS_MAX (1u << 24)
-#define AHEAD (1u << 16) /* above the highest known number; anything beyond is invalid */
+#define AHEAD (1u << 16) /* how far a number may exceed the highest known one; beyond that it is invalid */
 
 struct stack {
 	uint32_t node;
@@ -48,10 +48,10 @@ struct sonde_wait_process {
 	struct numbered objects; /* uint32_t: ids in the recording */
 	struct call *calls;
 	size_t call_count, call_cap;
-	size_t settled;                           /* calls whose references have been defined */
+	size_t settled;                           /* number of calls whose references have all been defined */
 	uint64_t bad;                             /* invalid words */
 	uint64_t unkept;                          /* records lost for lack of memory */
-	uint64_t copied[SONDE_EARLY_STACK_WORDS]; /* the last copy of its stack, the highest word last */
+	uint64_t copied[SONDE_EARLY_STACK_WORDS]; /* the last copy of the thread's stack, with the highest word last */
 };
 
 int sonde_wait_process_new(struct sonde_wait_process **out, const struct sonde_wait_process_options *options)
@@ -167,8 +167,8 @@ static void take_copy(struct sonde_wait_process *process, const uint64_t *words,
 		    (uint8_t)sonde_unwinder_run(process->options.interposed->unwinder, &sample, &stack->node);
 }
 
-/* The loader's name of a library is usually a link, while the kernel, which reports to other sources, names its target.
- * If the process has exited, links are followed in our own namespace. */
+/* Replaces a path by that to which its links lead. The loader's path of a library is usually a link, while the kernel
+ * reports the link's target to other sources. If the process has exited, links are followed in our own namespace. */
 static void follow_links(char path[SONDE_EARLY_PATH_MAX_B + 1], pid_t pid)
 {
 	char place[SONDE_EARLY_PATH_MAX_B + 32], real[SONDE_EARLY_PATH_MAX_B + 1];
@@ -187,7 +187,7 @@ static void follow_links(char path[SONDE_EARLY_PATH_MAX_B + 1], pid_t pid)
 	close(fd);
 }
 
-/* The process reports its mappings itself, since it may have exited by now. */
+/* Takes a mapping that the process itself reports, since /proc does not have it any more if the process has exited. */
 static void take_mapping(struct sonde_wait_process *process, const uint64_t *words)
 {
 	char path[SONDE_EARLY_PATH_MAX_B + 1];
@@ -229,7 +229,7 @@ static void take_object(struct sonde_wait_process *process, const uint64_t *word
 	*id = sonde_recorder_object(process->options.recorder, &object);
 }
 
-/* The thread that held a lock: a known thread, or one that the process has now. */
+/* The thread that held a lock: one that is known already, or one that the process still has. */
 static uint32_t holder_of(const struct sonde_wait_process *process, pid_t tid, uint64_t time_ns)
 {
 	char path[64];
@@ -242,7 +242,8 @@ static uint32_t holder_of(const struct sonde_wait_process *process, pid_t tid, u
 	return sonde_recorder_thread(process->options.recorder, process->options.pid, tid, time_ns);
 }
 
-/* The thread that a call waited for: an exited child, an exited thread, or a lock holder that may still be there. */
+/* The thread that a call waited for: an exited child, an exited thread, or a lock's holder, which may still be
+ * alive. */
 static uint32_t other_of(const struct sonde_wait_process *process, const struct sonde_waits_row *wait, pid_t tid)
 {
 	uint64_t end_ns = wait->start_ns + wait->dur_ns;
@@ -291,7 +292,7 @@ static void keep_call(struct sonde_wait_process *process, uint32_t thread, const
 	call->thread = thread;
 	pid_t holder = (pid_t)((words[0] & SONDE_HEAP_ADDRESS_MASK) >> SONDE_WAIT_KIND_BITS);
 	call->holder = holder ? sonde_channel_tid(process->options.channel, process->options.pid, holder)
-			      : 0; /* while its rings exist */
+			      : 0; /* tids can be converted only while the rings exist */
 }
 
 size_t sonde_wait_process_size(uint64_t first, uint64_t second)

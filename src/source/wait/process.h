@@ -1,5 +1,5 @@
-/* process.h: the blocking calls of one lifetime of a program in a process: words in (format/wait.h), rows of WAITS out.
- * One thread.
+/* process.h: the blocking calls of one lifetime of a program in a process: decodes the words of hooks (format/wait.h)
+ * into rows of WAITS. One thread.
  */
 #ifndef SONDE_SOURCE_WAIT_PROCESS_H
 #define SONDE_SOURCE_WAIT_PROCESS_H
@@ -29,12 +29,12 @@ int sonde_wait_process_new(struct sonde_wait_process **out, const struct sonde_w
 /* Writes pending calls, counts unrecorded ones as lost, and frees. */
 void sonde_wait_process_end(struct sonde_wait_process *process);
 
-/* Words of one thread's ring: whole records. `thread` is an id of the recording. */
+/* Adds words of one thread's ring: whole records. `thread` is an id of the recording. */
 void sonde_wait_process_add(struct sonde_wait_process *process, uint32_t thread, const uint64_t *words, size_t count);
 /* Size in words of a record that begins with these two words; 0: invalid record. */
 size_t sonde_wait_process_size(uint64_t first, uint64_t second);
-/* Writes the calls that were read before the previous call of this function. Call it each time all rings have been
- * read: by then, everything that those calls refer to has been defined, also by other threads. */
+/* Writes the blocking calls that had been read when this function was last called. Call it each time all rings have
+ * been read: by then, everything that these blocking calls refer to has been defined, also by other threads. */
 void sonde_wait_process_settle(struct sonde_wait_process *process);
 
 #endif

@@ -26,7 +26,8 @@
 #include "util/array.h"
 
 #define OBJECT SONDE_WAITS_OBJECT
-#define ENVIRONMENT "SONDE_WAITS" /* for src/inject: seccomp filters, enum sonde_wait_what, early reports */
+/* Read by src/inject: our seccomp filters, a set of enum sonde_wait_what, pid and descriptor of the early slots. */
+#define ENVIRONMENT "SONDE_WAITS"
 #define METHOD "libc calls; stacks from call-frame tables"
 
 struct process {
@@ -40,15 +41,15 @@ struct sonde_source_run {
 	struct sonde_recorder *recorder;
 	struct sonde_interposed interposed;
 	struct sonde_wait_chunks chunks;
-	struct sonde_wait_early *early; /* NULL = all connect immediately */
+	struct sonde_wait_early *early; /* NULL = all processes connect immediately */
 	struct sonde_unreachable *cut_off;
 	struct sonde_channel *channel;
 	struct sonde_channel_listener listener;
 	struct process *processes; /* the newest lifetime of a pid first */
-	uint8_t *recorded;         /* by id in the recording: it has connected */
+	uint8_t *recorded;         /* by process id in the recording: 1 = the process has reported waits */
 	size_t recorded_count;
 	uint64_t connected, left, hidden;
-	char left_name[16], hidden_name[16]; /* name of the first one */
+	char left_name[16], hidden_name[16]; /* name of the first such process */
 };
 
 /* --- what processes report --------------------------------------------------------------------------------------- */
@@ -60,7 +61,7 @@ static void note_recorded(struct sonde_source_run *run, uint32_t id)
 		run->recorded[id] = 1;
 }
 
-/* Early reports count, too. */
+/* Notes a process that reports early: it counts as recorded, too. */
 static void on_begun(void *context, uint32_t process)
 {
 	note_recorded(context, process);
@@ -159,7 +160,8 @@ static int is_unreachable(void *context, uint32_t process)
 	return sonde_unreachable_has(run->cut_off, process);
 }
 
-/* A process that is unreachable now may have reported early, as another program. */
+/* True if hooks report the waits of a process. A process that is unreachable now may have reported early, when it ran
+ * another program. */
 static int covers(void *context, pid_t pid)
 {
 	const struct sonde_source_run *run = context;

@@ -40,7 +40,7 @@ struct program {
 
 /* --- sites ------------------------------------------------------------------------------------------------------- */
 
-/* A pool of the process's own is a heap, not a site. */
+/* Records the site of a pool of the process's own: it becomes a heap, not a site of the recording. */
 static void take_own_pool(struct program *program, uint32_t site, const char *name)
 {
 	if (!program->blocks) {
@@ -83,7 +83,8 @@ static uint32_t site_id(struct program *program, uint32_t site)
 
 /* --- zones and events -------------------------------------------------------------------------------------------- */
 
-/* Zones open before a gap may have ended within it: they end where the gap ends. */
+/* Closes the zones that were open before a gap of lost events. They may have ended within the gap; they are recorded as
+ * ending where the gap ends. */
 static void close_open(struct program *program, struct sonde_drain_thread *thread, uint32_t id, uint64_t time_ns)
 {
 	const uint32_t end = 0;
@@ -112,7 +113,7 @@ static void take_zones(void *context, struct sonde_drain_thread *thread, const u
 	if (gap)
 		close_open(program, thread, id, times_ns[0]);
 	uint64_t left_out = sonde_live_zones(program->live, thread, sites, times_ns, count, gap);
-	if (left_out) /* begins and ends; the target counts them, too */
+	if (left_out) /* number of lost begins and ends; the target counts them, too */
 		sonde_pool_count_lost(program->pool, SONDE_RING_LOST_NESTED, 2 * left_out);
 	translate(program, sites, count, ids);
 	sonde_recorder_zones(program->recorder, program->process, id, ids, times_ns, count);
@@ -138,7 +139,7 @@ static int is_of_devices(const struct sonde_event *event)
 	return event->type >= SONDE_EVENT_DEVICE && event->type <= SONDE_EVENT_ACTIVITY_LOST;
 }
 
-/* The thread that submitted an activity, which may be reported after that thread has exited. */
+/* The thread that submitted an activity. That thread may have exited before the activity is reported. */
 static uint32_t asker_of(struct program *program, const struct sonde_event_activity *activity)
 {
 	pid_t tid = sonde_pool_outer_tid(program->pool, activity->tid);
@@ -281,8 +282,8 @@ static size_t answer(void *context, const struct sonde_link_query *query, struct
 	return sonde_live_answer(program->live, query, out);
 }
 
-/* Events are merged up to a time that had passed before they were read. So they are read once more, after the time of
- * the latest event. */
+/* A run merges only events up to a time that had passed before the rings were read. So after the latest event, the
+ * rings are read once more, to include that event in the answer. */
 static int answer_blocks(void *context, const char *name, struct sonde_link_blocks *out)
 {
 	struct program *program = context;
@@ -290,7 +291,7 @@ static int answer_blocks(void *context, const char *name, struct sonde_link_bloc
 	if (!program->blocks)
 		return -ENOENT;
 	uint64_t now_ns = sonde_clock_now_ns(), until_ns = program->blocks_ns + 1;
-	uint64_t early_ns = now_ns < until_ns ? until_ns - now_ns : 0; /* clocks of two cores differ */
+	uint64_t early_ns = now_ns < until_ns ? until_ns - now_ns : 0; /* the clocks of two cores may differ by this */
 	struct timespec pause = {0, (long)(early_ns < EARLY_MAX_NS ? early_ns : EARLY_MAX_NS)};
 	if (early_ns)
 		nanosleep(&pause, NULL);

@@ -10,7 +10,7 @@
 #include "source/source.h"
 #include "source/target/listener.h"
 
-/* Fills in the sink for the records of a connected process; freed by out->end(). -ENOMEM. */
+/* Fills in the sink for the records of a connected process. out->end() frees the sink. -ENOMEM. */
 int sonde_program_new(const struct sonde_source_context *context, struct sonde_pool *pool, pid_t pid,
 		      struct sonde_program_sink *out);
 

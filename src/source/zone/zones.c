@@ -22,7 +22,7 @@
 struct sonde_source_run {
 	struct sonde_source_context context;
 	struct sonde_channel_listener listener;
-	uint64_t programs; /* that have connected */
+	uint64_t programs; /* number of programs that have connected */
 };
 
 static int on_program(void *context, struct sonde_pool *pool, pid_t pid, struct sonde_program_sink *out)

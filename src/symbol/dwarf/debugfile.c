@@ -1,8 +1,8 @@
 /* debugfile.c: searches in the same order as gdb: /usr/lib/debug/.build-id, then the name in .gnu_debuglink next to the
  * module and under /usr/lib/debug, then debuginfod.
  *
- * A file matches if its build-id is the module's; for a module without one, if its CRC is the one in the link.
- * libdebuginfod is loaded on demand, because it pulls in libcurl and its start-up cost.
+ * A file matches if its build-id is the module's; for a module without a build-id, if the file's CRC is that in the
+ * module's .gnu_debuglink. libdebuginfod is loaded on demand, because it loads libcurl, which takes time to start.
  */
 #include "symbol/dwarf/debugfile.h"
 
@@ -142,7 +142,7 @@ static int open_from_server(struct sonde_elf *out, const struct sonde_elf *modul
 		free(path);
 		end(client);
 	}
-	/* The library stays loaded: libcurl does not survive being unloaded. */
+	/* The library stays loaded: libcurl cannot be unloaded safely. */
 	return rc;
 }
 

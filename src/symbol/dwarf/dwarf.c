@@ -1,10 +1,10 @@
 /* dwarf.c: lists compile units by their address ranges and reads the needed ones in parallel. Small units are read
- * completely, so that the cache answers for all their addresses from then on.
+ * completely, so that from then on the cache has the data for all their addresses.
  *
  * .debug_aranges is not used: clang does not write it, and reading the first entry of every unit takes only a few µs
- * each. libdw has unlocked internal state, so each thread opens the file for itself. Threads take units from a shared
- * counter and merge results under a lock, one unit at a time, so that memory holds one unit per thread in addition to
- * the index. libdw would decompress compressed sections in every thread; here they are decompressed once.
+ * each. libdw has internal state without locks, so each thread opens the file for itself. Threads take units from a
+ * shared counter and merge results under a lock, one unit at a time, so that memory holds one unit per thread in
+ * addition to the index. libdw would decompress compressed sections in every thread; here they are decompressed once.
  */
 #include "symbol/dwarf/dwarf.h"
 
@@ -27,7 +27,7 @@
 #define WORKERS_MAX 8
 #define UNIT_RANGES_MAX 65536
 #define PLAIN_MAX_B ((size_t)4 << 30)
-#define PARALLEL_MIN_B (1u << 20) /* below this size, another thread and libdw handle cost more than they save */
+#define PARALLEL_MIN_B (1u << 20) /* for less data, another thread with its libdw handle costs more than it saves */
 #define WHOLE_MAX_B (256u << 10)  /* of larger units only the requested functions are read */
 
 /* A libdw handle, and its ELF handle if we opened one. */
@@ -115,7 +115,7 @@ static const struct plain *find_plain(const struct sonde_dwarf *dwarf, uint64_t 
 	return NULL;
 }
 
-/* libdw reads a section's bytes from where libelf says they are: point it to ours instead of the file's. */
+/* Replaces a section's bytes by ours: libdw reads them from where libelf says they are. */
 static int give_plain(Elf_Scn *section, const struct plain *plain)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
@@ -242,7 +242,7 @@ static int by_low(const void *a, const void *b)
 	return (x->entry > y->entry) - (x->entry < y->entry);
 }
 
-/* Runs once per file: the cache keeps the list. */
+/* Lists the units of the file. This is done once per file, since the cache keeps the list. */
 static int list_units(struct sonde_dwarf *dwarf, struct sonde_index *index)
 {
 	Dwarf_Off at = 0, next;
@@ -275,7 +275,8 @@ static int by_entry(const void *a, const void *b)
 	return (x->entry > y->entry) - (x->entry < y->entry);
 }
 
-/* Collects the units that cover addresses missing from the index, each once; at most one per address. */
+/* Collects the units that cover addresses missing from the index, each unit once. There is at most one unit per
+ * address. */
 static size_t choose_units(const struct sonde_index *index, const uint64_t *addresses, size_t count,
 			   struct wanted_unit *out)
 {
@@ -352,8 +353,8 @@ static void *run_worker(void *context)
 	return NULL;
 }
 
-/* The number of workers besides the calling thread: limited by the CPUs and the amount to read. Each worker on a
- * compressed file has to decompress it again. */
+/* The number of worker threads besides the calling thread, which is limited by the number of CPUs and the amount to
+ * read. Each worker on a compressed file has to decompress it again. */
 static size_t choose_workers(const struct job *job)
 {
 	uint64_t wanted_b = 0, least_b = PARALLEL_MIN_B + (job->dwarf->is_packed ? job->dwarf->info_b : 0);

@@ -1,8 +1,8 @@
 /* functions.c: walks a unit's tree of entries for the requested functions and the functions inlined into them.
  *
  * The walk uses an explicit stack of bounded depth. It descends only where code can be: into functions, their blocks,
- * namespaces, and types of languages that define functions inside types. The name and line that many entries share
- * through their abstract origin are looked up once.
+ * namespaces, and types of languages that define functions inside types. Many entries share the name and line of their
+ * abstract origin, which are looked up once.
  */
 #include <dwarf.h>
 #include <errno.h>
@@ -146,7 +146,7 @@ static uint32_t add_node(struct walk *walk, Dwarf_Die *die, uint32_t parent, uin
 	return (uint32_t)(index->node_count - 1);
 }
 
-/* The node of a requested function; NONE for others, whose ranges are recorded all the same. */
+/* Adds a function. Returns its node if it is requested; NONE for others, whose ranges are recorded all the same. */
 static uint32_t add_function(struct walk *walk, Dwarf_Die *die)
 {
 	struct sonde_dwarf_intervals *functions = &walk->out->functions;
@@ -177,7 +177,8 @@ static uint32_t add_inlined(struct walk *walk, Dwarf_Die *die, uint32_t parent)
 	return node;
 }
 
-/* Returns whether to descend, and sets the function that the children belong to. */
+/* Visits an entry. Returns true if the walk should descend into its children; *node becomes the function that they
+ * belong to. */
 static int visit(struct walk *walk, Dwarf_Die *die, uint32_t *node)
 {
 	switch (dwarf_tag(die)) {

@@ -1,8 +1,8 @@
 /* lines.c: runs line number programs (DWARF 5 section 6.2; versions 2 to 4 have a different header).
  *
- * libdw allocates every row separately and sorts all of them, which takes longer than the rest of a unit; here rows go
- * into one array, and only sequences are sorted. Every row takes at least a byte of the program, so the file's size
- * bounds the memory; rows that go backwards are dropped.
+ * libdw allocates every row separately and sorts all of them, which takes longer than reading the rest of a unit. Here,
+ * rows go into one array, and only sequences are sorted. Every row takes at least one byte of the program, so the
+ * file's size limits the memory. Rows whose address is lower than the previous one's are dropped.
  */
 #include "symbol/dwarf/lines.h"
 
@@ -203,7 +203,8 @@ static int read_header(struct sonde_dwarf_lines *lines, struct header *out, stru
 	return cursor.bad || unit.bad || tables->bad || !out->line_range || !out->opcode_base ? -EBADMSG : 0;
 }
 
-/* Of two rows with the same address, the later one counts; a row identical to its predecessor is skipped. */
+/* Adds a row, which replaces the last row if that has the same address. A row with the same file and line as the row
+ * before it is skipped. */
 static int add_row(struct sonde_dwarf_lines *lines, const struct machine *machine, uint32_t file)
 {
 	struct sonde_dwarf_row row = {machine->address, file, file == NO_FILE ? 0 : (uint32_t)machine->line};
@@ -357,7 +358,7 @@ void sonde_dwarf_lines_free(struct sonde_dwarf_lines *lines)
 	*lines = (struct sonde_dwarf_lines){0};
 }
 
-/* Resolves "folder/.." and "." in an absolute path, in place: builds often refer to sources that way. */
+/* Resolves "folder/.." and "." in an absolute path, in place: builds often use such paths for sources. */
 static void tidy_path(char *path)
 {
 	char *to = path;

@@ -24,7 +24,7 @@ struct sonde_dwarf_file {
 	uint32_t has_text;
 };
 
-/* Holds from `address` on; file UINT32_MAX: no code. */
+/* A row, which holds for the code from `address` on, up to the next row. file UINT32_MAX: there is no code. */
 struct sonde_dwarf_row {
 	uint64_t address;
 	uint32_t file, line;

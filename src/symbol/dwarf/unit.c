@@ -1,8 +1,9 @@
 /* unit.c: combines a unit's functions and its line table into spans.
  *
  * A sweep over the ranges of functions and inlined functions, sorted by start with outer ones first, yields a list of
- * changes of the innermost function; the line table already is such a list. Both are merged for each address range of
- * the unit. Ranges that do not nest properly (hostile or optimised files) cost accuracy, nothing else.
+ * the addresses at which the innermost function changes. The line table is such a list for lines. The two lists are
+ * merged for each address range of the unit. Ranges that do not nest properly (in hostile or optimised files) only make
+ * the result less accurate.
  */
 #include "symbol/dwarf/unit.h"
 
@@ -17,7 +18,7 @@
 #define NESTING_MAX 256
 #define RANGES_MAX 65536
 
-/* Holds from `address` on: either a node (first), or a file and line. */
+/* A change at `address`, up to the next change: of the node (first), or of file and line. */
 struct change {
 	uint64_t address;
 	uint32_t first, second;

@@ -7,7 +7,7 @@
 #include "symbol/dwarf/lines.h"
 #include "symbol/index.h"
 
-/* The requested addresses, ascending; or everything. */
+/* What is requested: the given addresses, in ascending order, or everything. */
 struct sonde_dwarf_wanted {
 	const uint64_t *addresses;
 	size_t count;
@@ -24,7 +24,7 @@ int sonde_dwarf_unit_read(struct sonde_index *out, Dwarf_Die *unit, const struct
 
 /* --- shared by the parts of the reader ---------------------------------------------------------------------------- */
 
-/* A node covers [low, high); inner intervals win. */
+/* A node covers [low, high); where intervals nest, the inner one counts. */
 struct sonde_dwarf_interval {
 	uint64_t low, high;
 	uint32_t node;
@@ -45,7 +45,8 @@ struct sonde_dwarf_functions {
 	struct sonde_dwarf_intervals functions;
 };
 
-/* `tree`: root of the entries: the unit itself, or the one in a .dwo file. */
+/* Reads the functions of a unit. `tree` is the root of the entries: the unit itself, or its counterpart in a .dwo
+ * file. */
 int sonde_dwarf_functions_read(struct sonde_dwarf_functions *out, Dwarf_Die *unit, Dwarf_Die *tree,
 			       const struct sonde_dwarf_wanted *wanted);
 

@@ -1,7 +1,7 @@
 /* aligned_frame.c: walks back over a function's rows to its entry, then forwards over its instructions.
  *
- * Only a straight prologue counts, in which the stack pointer is aligned once and then moved by constants, up to where
- * a row first says that the frame address was saved above it.
+ * Only a prologue without jumps is accepted, in which the stack pointer is aligned once and then moved by constants. It
+ * ends at the first row that says that the frame address is saved above the stack pointer.
  */
 #include "symbol/frames/aligned_frame.h"
 
@@ -10,14 +10,14 @@
 
 #include "symbol/frames/x86.h"
 
-#define ROWS_MAX 64u          /* from the row back to the entry */
-#define INSTRUCTIONS_MAX 256u /* from the entry to where the frame address is saved */
+#define ROWS_MAX 64u          /* maximum of rows from the given row back to the entry */
+#define INSTRUCTIONS_MAX 256u /* maximum of instructions from the entry to where the frame address is saved */
 #define ALIGN_MAX (UINT64_C(1) << 16)
-#define SLOT_MAX (INT16_MAX * 8u) /* what a row can hold */
+#define SLOT_MAX (INT16_MAX * 8u) /* the largest offset that a row can hold */
 
 /* The state while a prologue is followed. */
 struct prologue {
-	uint64_t align; /* 0 = not aligned, or not known any more */
+	uint64_t align; /* the alignment; 0 = not aligned, or not known any more */
 	int64_t above;  /* stack pointer − aligned address */
 };
 
@@ -31,8 +31,8 @@ static int is_saved_above(const struct sonde_unwind_row *row)
 	return row->kind == SONDE_UNWIND_SP_LOAD && SONDE_UNWIND_LOAD_FROM(row->cfa_off) >= 0;
 }
 
-/* The row at the entry of the function of `row`; *saved: the first row after it that has the frame address above the
- * stack pointer. NULL if either does not exist. */
+/* The row at the entry of the function of `row`; *saved: the first row after the entry whose frame address is saved
+ * above the stack pointer. NULL if either does not exist. */
 static const struct sonde_unwind_row *find_entry(const struct sonde_unwind_table *table,
 						 const struct sonde_unwind_row *row,
 						 const struct sonde_unwind_row **saved)

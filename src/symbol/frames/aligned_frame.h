@@ -1,4 +1,5 @@
-/* aligned_frame.h: where a function that aligned its stack pointer saved its frame address, derived from its prologue.
+/* aligned_frame.h: finds the slot in which a function that aligns its stack pointer has saved its frame address, from
+ * the function's prologue.
  *
  * While OpenSSL's SHA code for AVX2 moves its stack pointer, it keeps the frame address 8 bytes below the stack
  * pointer, where no copy of the stack reaches. But its prologue has saved the frame address before:
@@ -7,9 +8,9 @@
  *   add $1152, %rsp
  *   mov %rax, 152(%rsp)      # from here on: frame address = *(rsp + 152) + 8
  *
- * If any later stack pointer of the function is aligned again, the result is the same address, and so the same slot.
- * This holds only while the function stays within those 2048 bytes, which is not checked here: callers must validate
- * what they read. x86-64 only.
+ * If any later value of the function's stack pointer is rounded down to the same alignment, the result is the same
+ * address, from which the slot is found. This holds only as long as the stack pointer stays within these 2048 bytes,
+ * which is not checked here: callers must validate the value that they read. x86-64 only.
  */
 #ifndef SONDE_SYMBOL_ALIGNED_FRAME_H
 #define SONDE_SYMBOL_ALIGNED_FRAME_H
@@ -20,7 +21,7 @@
 struct sonde_aligned_frame {
 	uint64_t align; /* a power of two */
 	uint64_t top;   /* maximum distance of the stack pointer above the aligned address */
-	uint64_t slot;  /* distance above it of the word that gives the frame address */
+	uint64_t slot;  /* distance of the word with the frame address above the aligned address */
 };
 
 /* Examines the function of `row`, which must be a row of code->table. 0, or -ENOENT if the function has no such

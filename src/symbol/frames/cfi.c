@@ -1,6 +1,7 @@
 /* cfi.c: returns a module's call-frame table: mapped from the cache, or else compiled, stored and mapped.
  *
- * A table without a cache file lives in an anonymous mapping of the same layout, so that the caller closes both alike.
+ * A table without a cache file is in an anonymous mapping of the same layout, so that callers close both kinds in the
+ * same way.
  */
 #include "symbol/frames/cfi.h"
 
@@ -110,7 +111,8 @@ static int compile(struct sonde_unwind_table *out, const struct sonde_elf *file,
 	if (rc)
 		return rc;
 	*out = (struct sonde_unwind_table){.base = table.base};
-	/* An empty table is not stored: a debug file has the module's build-id but no .eh_frame contents. */
+	/* An empty table is not stored, because it may come from a debug file, which has the module's build-id but no
+	 * contents of .eh_frame. */
 	if (rows.count) {
 		store(file, &table);
 		if (sonde_cfi_open_cached(out, file))

@@ -1,6 +1,6 @@
 /* cfi_entries.c: walks the entries of .eh_frame and .debug_frame and sorts them by address.
  *
- * A custom parser instead of libdw's: it takes a quarter of the time, and every length is checked in one place
+ * This parser is used instead of libdw's because it takes a quarter of the time, and checks every length in one place
  * (frames/cfi_cursor.h). A malformed entry is skipped; a malformed entry length ends the section. For functions that
  * both sections describe, the entry of .eh_frame wins, because it is read first and the sort is stable. Format: LSB 5.0
  * "Exception frames", DWARF 5 section 6.4.
@@ -26,14 +26,15 @@ struct section {
 	size_t size_b;
 	uint64_t address;
 	int is_debug;
-	/* Cache from CIE offset + 1 to index; an evicted CIE is parsed again. */
+	/* Cache of the index of a CIE, by the CIE's offset + 1. A CIE that is no longer in the cache is parsed
+	 * again. */
 	struct {
 		uint64_t offset;
 		uint32_t common;
 	} cache[COMMON_CACHE];
 };
 
-/* Reads an encoded pointer (DW_EH_PE_…); encodings that need more than the section's address are errors. */
+/* Reads an encoded pointer (DW_EH_PE_…); an encoding that needs another base than the section's address is an error. */
 static uint64_t read_pointer(const struct section *section, struct sonde_cfi_cursor *cursor, uint8_t encoding)
 {
 	uint64_t place = section->address + (uint64_t)(cursor->at - section->data), value = 0;
@@ -214,7 +215,7 @@ static int walk(struct sonde_cfi_entries *all, struct section *section)
 	return 0;
 }
 
-/* .eh_frame of a file without section headers: from where .eh_frame_hdr points, up to the end of the segment. */
+/* .eh_frame of a file without section headers: it begins where .eh_frame_hdr points, and ends with the segment. */
 static int find_by_header(const struct sonde_elf *file, struct sonde_elf_section *out)
 {
 	struct sonde_elf_section head = {
@@ -262,7 +263,8 @@ struct key {
 	uint32_t start, index;
 };
 
-/* Stable radix sort, 11 bits at a time: linkers leave a hundred thousand entries in the order of the input files. */
+/* Stable radix sort, 11 bits at a time: there may be a hundred thousand entries, which linkers leave in the order of
+ * the input files. */
 static void sort_keys(struct key *keys, struct key *spare, size_t count)
 {
 	for (unsigned shift = 0; shift < 33; shift += 11) {

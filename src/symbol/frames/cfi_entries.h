@@ -39,7 +39,7 @@ struct sonde_cfi_entries {
 	size_t capacity, common_capacity;
 };
 
-/* Succeeds for a file without entries too; damaged entries are skipped. */
+/* Reads all entries. Succeeds also for a file without entries; damaged entries are skipped. */
 int sonde_cfi_entries_read(struct sonde_cfi_entries *out, const struct sonde_elf *file);
 void sonde_cfi_entries_free(struct sonde_cfi_entries *entries);
 

@@ -3,8 +3,8 @@
  * A row tracks three values: the frame address, the return address and the frame pointer; instructions about other
  * registers are parsed and ignored. Expressions of the forms that compilers, linkers and OpenSSL emit become rows of
  * their own kind (PLT, realigned stack, register plus offset, stack pointer saved on the stack); other expressions are
- * stored after the rows (frames/cfi_rules.h). Work is linear in the size of the programs: there are no jumps and no
- * recursion.
+ * stored after the rows (frames/cfi_rules.h). The time is linear in the size of the programs, because they have no
+ * jumps and no recursion.
  */
 #include "symbol/frames/cfi_program.h"
 
@@ -34,10 +34,10 @@ struct run {
 	struct sonde_cfi_rows *rows; /* NULL while a CIE's program runs */
 	struct state state, initial;
 	unsigned saved_count;
-	uint32_t floor; /* rows below it belong to the previous function */
+	uint32_t floor; /* rows at lower addresses belong to the previous function */
 	uint64_t address, end;
 	int bad;
-	struct state saved[STATES_MAX]; /* last member: not copied when empty */
+	struct state saved[STATES_MAX]; /* last member, so that it need not be copied when it is empty */
 };
 
 static const struct sonde_cfi_machine machines[] = {
@@ -59,7 +59,7 @@ static int says_same(const struct sonde_unwind_row *a, const struct sonde_unwind
 	return a->cfa_off == b->cfa_off && a->fp_off == b->fp_off && a->kind == b->kind && a->ra_slot == b->ra_slot;
 }
 
-/* Appends a row; it replaces a last row with the same address. */
+/* Appends a row, or replaces the last row if that has the same address. */
 static void append(struct sonde_cfi_rows *out, const struct sonde_unwind_row *row)
 {
 	if (out->count && out->rows[out->count - 1].address == row->address)
@@ -187,7 +187,8 @@ static void set_frame(struct run *run, uint64_t number, int64_t value)
 		run->state.kind = (uint8_t)(SONDE_UNWIND_REGISTER + number);
 }
 
-/* Reads DW_OP_breg of sp or fp and its offset, and leaves the rest in the cursor. 0 if it is something else. */
+/* Reads DW_OP_breg of sp or fp and its offset, and leaves the rest in the cursor. Returns 0 if the expression starts
+ * differently. */
 static int read_base(const struct run *run, struct sonde_cfi_cursor *code, enum sonde_unwind_kind *kind,
 		     int64_t *offset)
 {
@@ -267,8 +268,8 @@ static void restore_state(struct run *run)
 		run->state = run->saved[--run->saved_count];
 }
 
-/* Executes an instruction whose upper two bits are 0. The order in which operands are read matters: one statement
- * each. */
+/* Executes an instruction whose upper two bits are 0. Each operand is read in a statement of its own, because the order
+ * of reading matters. */
 static void run_extended(struct run *run, struct sonde_cfi_cursor *code, uint8_t op)
 {
 	uint64_t number, size_b;
@@ -388,7 +389,7 @@ static void run_common(struct run *run, const struct sonde_cfi_machine *machine,
 	run->initial = run->state;
 }
 
-/* After an instruction that cannot be interpreted, the rest of the function has no rule. */
+/* Runs an entry's program. From an instruction that cannot be interpreted on, the rest of the function has no rule. */
 static void run_entry(const struct run *common, struct sonde_cfi_rows *out, const struct sonde_cfi_entry *entry,
 		      uint32_t floor)
 {

@@ -11,7 +11,7 @@
 struct sonde_cfi_machine {
 	uint16_t machine; /* e_machine */
 	uint8_t sp, fp, ra;
-	uint8_t ra_in_register; /* an untouched return address is in its register, not nowhere */
+	uint8_t ra_in_register; /* without a rule, the return address is in its register (else it is unknown) */
 };
 
 #define SONDE_CFI_RECENT 64

@@ -1,6 +1,7 @@
 /* cfi_rules.c: encodes rules as sets of expressions (unwind/expression.h) and reuses recent identical sets.
  *
- * While rows are compiled, the cfa_off of a row with expressions is their offset + 1, so that equal rows compare equal.
+ * While rows are compiled, the cfa_off of a row with expressions is the offset of these expressions + 1, so that equal
+ * rows compare equal.
  */
 #include "symbol/frames/cfi_rules.h"
 
@@ -83,7 +84,8 @@ static int write_rule(const struct sonde_cfi_rule *rule, const struct sonde_cfi_
 	return 1;
 }
 
-/* The offset of these bytes; SIZE_MAX if out of memory. In most files nearly every rule is among the last few. */
+/* Adds a set of rules, unless an identical one is among the last few, as in most files nearly every set is. Returns the
+ * set's offset; SIZE_MAX if there is no room for it. */
 static size_t find_or_add(struct sonde_cfi_rows *rows, const uint8_t *bytes, size_t size_b)
 {
 	for (size_t i = 0; i < SONDE_CFI_RECENT; i++)

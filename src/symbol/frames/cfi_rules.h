@@ -24,7 +24,7 @@ struct sonde_cfi_rule {
 	size_t code_b;
 };
 
-/* The frame address: computed by `code`, or if that is NULL a register plus `value`. */
+/* The frame address: computed by `code`; or, if `code` is NULL, a register plus `value`. */
 struct sonde_cfi_frame {
 	uint8_t number;
 	int64_t value;
@@ -32,13 +32,14 @@ struct sonde_cfi_frame {
 	size_t code_b;
 };
 
-/* Adds a set of rules to rows->expressions. Returns the row's cfa_off until sonde_cfi_rules_place() runs, or 0 if the
- * rules are not supported or memory is short. */
+/* Adds a set of rules to rows->expressions. Returns the cfa_off that the row has until sonde_cfi_rules_place() is
+ * called; 0 if the rules are not supported or memory is short. */
 int32_t sonde_cfi_rules_add(struct sonde_cfi_rows *rows, const struct sonde_cfi_machine *machine,
 			    const struct sonde_cfi_frame *frame, const struct sonde_cfi_rule *ra,
 			    const struct sonde_cfi_rule *fp);
 
-/* Moves the expressions behind the rows and stores the distance in each row that has some. 0 or -ENOMEM. */
+/* Moves the expressions behind the rows, and stores the distance to them in each row that has expressions. 0 or
+ * -ENOMEM. */
 int sonde_cfi_rules_place(struct sonde_cfi_rows *rows);
 
 #endif

@@ -1,19 +1,20 @@
 /* frame_rules.c: derives unwinding rules backwards from every `ret` that an instruction can reach.
  *
  * From the requested instruction, all paths are followed forwards, over branches and jumps and across calls, up to a
- * `ret`, to code that has table rows, or to code whose rules are known. At the `ret` the return address is at rsp, and
- * rbp is the caller's. Going backwards over one instruction, both values are rewritten in terms of the registers before
- * it (Dijkstra's weakest precondition): before `pop %rbx` the return address is 8 bytes further up; before `mov
+ * `ret`, to code that has table rows, or to code whose rules are known. At the `ret`, the return address is at rsp, and
+ * rbp has the caller's value. Going backwards over one instruction, both values are rewritten in terms of the registers
+ * before it (Dijkstra's weakest precondition): before `pop %rbx` the return address is 8 bytes further up; before `mov
  * 64(%rsp), %rsp` its location depends on the word at 64(%rsp); before `mov %rsp, %r11` it is relative to rsp instead
- * of r11. Where paths join, their values must agree. This repeats until nothing changes; a value only moves from OPEN
- * to known to UNKNOWN, so the iteration terminates.
+ * of r11. Where paths join, their values must agree. This is repeated until nothing changes. A value can only change
+ * from OPEN to known, and from known to UNKNOWN, so the iteration ends.
  *
- * Function starts, which stripped libraries do not provide, need not be known, and code before the instruction, such as
- * stack realignment, does not matter. Assumptions: stack memory that a rule reads is not written through other
- * registers, and calls preserve the registers that the ABI says, and return. After a call to a function that does not
- * return, another function may begin; then, two paths disagree, or the caller's check of the return address fails.
- * Rejected: analysis forwards from a function's start alone, because starts are unknown; the first `ret` in byte order,
- * because it may belong to another path.
+ * The starts of functions, which stripped libraries do not provide, need not be known, and code before the instruction,
+ * such as a realignment of the stack, does not matter. Three assumptions are made: stack memory that a rule reads is
+ * not written through other registers; calls preserve the registers that the ABI lists; and calls return. If a called
+ * function does not return, the code after the call may belong to another function. Then two paths disagree, or the
+ * caller's check of the return address fails. Two simpler methods were rejected: analysis only forwards from a
+ * function's start, because starts are unknown; and use of the first `ret` in byte order, because it may belong to
+ * another path.
  */
 #include "symbol/frames/frame_rules.h"
 
@@ -27,7 +28,7 @@
 #include "util/error.h"
 #include "util/map.h"
 
-#define NODES_MAX 32768u /* limit of instructions followed at once: longer code has no rule */
+#define NODES_MAX 32768u /* maximum of instructions followed at once; longer code has no rule */
 #define PASSES_MAX 64u
 #define CALLEE_NODES_MAX 4096u /* limit for deciding whether a callee returns: longer ones are assumed to return */
 #define KNOWN_MAX (1u << 20)
@@ -42,7 +43,7 @@ struct node {
 	uint64_t address;
 	struct sonde_x86 what;
 	uint32_t next, target; /* node indices; OUTSIDE = none */
-	uint8_t is_end;        /* its rule is known, or it has no successor */
+	uint8_t is_end;        /* the path ends here: the rule is known, or there is no successor */
 	struct sonde_frame_rule rule;
 };
 
@@ -137,7 +138,7 @@ static struct sonde_frame_value meet(struct sonde_frame_value a, struct sonde_fr
 	return b.kind == SONDE_FRAME_OPEN || is_equal(&a, &b) ? a : unknown;
 }
 
-/* Substitutes `reg` in the value by base + offset, its value before the instruction. */
+/* Replaces `reg` in the value by base + offset, in terms of the registers before the instruction. */
 static struct sonde_frame_value over_set(struct sonde_frame_value value, uint8_t reg, uint8_t base, int64_t offset)
 {
 	if (value.reg != reg)
@@ -147,7 +148,8 @@ static struct sonde_frame_value over_set(struct sonde_frame_value value, uint8_t
 	return in_register(base, value.offset + offset);
 }
 
-/* Substitutes reg by the 8 bytes at base + offset. A value behind two memory reads becomes unknown. */
+/* Replaces `reg` in the value by the 8 bytes at base + offset. A value that would need two memory reads becomes
+ * unknown. */
 static struct sonde_frame_value over_load(struct sonde_frame_value value, const struct sonde_x86 *what)
 {
 	if (value.reg != what->reg)
@@ -155,7 +157,7 @@ static struct sonde_frame_value over_load(struct sonde_frame_value value, const 
 	return value.kind == SONDE_FRAME_MEMORY ? unknown : in_memory(what->base, what->offset, value.offset);
 }
 
-/* Before a store of reg to the 8 bytes at base + offset. */
+/* Rewrites a value for the time before a store of `reg` to the 8 bytes at base + offset. */
 static struct sonde_frame_value over_store(struct sonde_frame_value value, uint8_t base, int64_t offset, uint8_t reg)
 {
 	if (value.kind != SONDE_FRAME_MEMORY || value.reg != base || value.load >= offset + 8 ||
@@ -164,7 +166,7 @@ static struct sonde_frame_value over_store(struct sonde_frame_value value, uint8
 	return value.load == offset ? in_register(reg, value.offset) : unknown;
 }
 
-/* Combines both substitutions: registers as before the `push`. */
+/* Rewrites a value for the time before a `push`, which stores `reg` and moves the stack pointer. */
 static struct sonde_frame_value over_push(struct sonde_frame_value value, uint8_t reg)
 {
 	return over_store(over_set(value, SONDE_X86_RSP, SONDE_X86_RSP, -8), SONDE_X86_RSP, -8, reg);
@@ -183,7 +185,8 @@ static struct sonde_frame_value over_swap(struct sonde_frame_value value, const 
 	return value;
 }
 
-/* A callee may write caller-saved registers and memory below the stack pointer. */
+/* Rewrites a value for the time before a call. The callee may write caller-saved registers and memory below the stack
+ * pointer. */
 static struct sonde_frame_value over_call(struct sonde_frame_value value)
 {
 	int is_below = value.kind == SONDE_FRAME_MEMORY && value.reg == SONDE_X86_RSP && value.load < 0;
@@ -219,8 +222,8 @@ static struct sonde_frame_value over(struct sonde_frame_value value, const struc
 	}
 }
 
-/* True if the instruction overwrites the return address, located in terms of the registers after it: then it does not
- * return to its caller. */
+/* True if the instruction overwrites the return address, whose location `ra` is given in terms of the registers after
+ * the instruction. Then the code does not return to its caller. */
 static int writes_address(const struct sonde_x86 *what, struct sonde_frame_value ra)
 {
 	if (ra.kind != SONDE_FRAME_REGISTER)
@@ -318,14 +321,14 @@ static void decode(struct sonde_frame_rules *rules, struct node *node)
 	size_t size_b = rules->code.read(rules->code.context, node->address, bytes, sizeof bytes);
 	if (!size_b || sonde_x86_decode(&node->what, bytes, size_b, node->address))
 		node->what = (struct sonde_x86){.kind = SONDE_X86_STRANGE};
-	/* A call of the next instruction just pushes its own address. */
+	/* a call of the next instruction only pushes the address of that instruction */
 	if (node->what.kind == SONDE_X86_CALL && node->what.target == node->address + node->what.size_b) {
 		node->what.kind = SONDE_X86_PUSH;
 		node->what.reg = SONDE_X86_NO_REGISTER;
 	}
 }
 
-/* Sets the rule of an instruction without successors; returns true if it is one. */
+/* If an instruction has no successors, sets its rule and returns true. */
 static int ends(struct sonde_frame_rules *rules, struct node *node)
 {
 	static const struct sonde_frame_rule open;
@@ -430,7 +433,7 @@ static int settle(struct sonde_frame_rules *rules)
 	return 0;
 }
 
-/* Stores a rule, sharing the previous one if equal: neighbours mostly have the same rule. */
+/* Stores a rule for an address. An equal previous rule is shared, since neighbours mostly have the same rule. */
 static void keep(struct sonde_frame_rules *rules, uint64_t address, const struct sonde_frame_rule *rule)
 {
 	const struct sonde_frame_rule *last = rules->rule_count ? &rules->rules[rules->rule_count - 1] : NULL;
@@ -444,7 +447,7 @@ static void keep(struct sonde_frame_rules *rules, uint64_t address, const struct
 	sonde_map_add(&rules->known, sonde_hash_mix(address), (uint32_t)rules->rule_count);
 }
 
-/* Explores the code after `address` and derives its rules; 0 if there is too much of it. */
+/* Explores the code after `address` and derives its rules; 0 if there is too much code. */
 static int derive(struct sonde_frame_rules *rules, uint64_t address)
 {
 	explore(rules, address, NODES_MAX, 1);
@@ -453,8 +456,8 @@ static int derive(struct sonde_frame_rules *rules, uint64_t address)
 }
 
 /* Finds out which of the functions called by the explored code never return (runtime.panicIndex of Go): code after
- * their calls belongs to another path or function. If there are any, the exploration is discarded and 1 returned; else
- * 0. */
+ * calls of these functions belongs to another path or function. If there are such functions, discards the exploration
+ * and returns 1; else 0. */
 static int find_callees(struct sonde_frame_rules *rules)
 {
 	int is_lost = 0;
@@ -513,7 +516,7 @@ static uint32_t owner_of(const struct sonde_frame_rules *rules, uint64_t address
 	return sonde_map_find(&rules->owners, sonde_hash_mix(address), NULL, NULL);
 }
 
-/* 1 + index of the function start, whose code is explored if it is new; 0 if out of memory. */
+/* Returns 1 + the index of the function start `from`; 0 if out of memory. The code of a new start is explored. */
 static uint32_t find_start(struct sonde_frame_rules *rules, uint64_t from)
 {
 	uint32_t number = sonde_map_find(&rules->starts_by_address, sonde_hash_mix(from), NULL, NULL);

@@ -1,9 +1,9 @@
-/* frame_rules.h: derives how to find the caller in code without call-frame information, from its instructions.
+/* frame_rules.h: derives rules for finding the caller from the instructions of code that has no call-frame information.
  *
- * A rule holds at one instruction: it gives the location of the return address and the caller's frame pointer in terms
- * of the registers there. Every path from the instruction to a `ret` must yield the same rule; if two paths disagree,
- * or one cannot be followed, there is no rule. Rules are cached, so each function is analysed once. x86-64 only;
- * addresses are ELF virtual addresses. Not thread-safe.
+ * A rule holds at one instruction: it gives the location of the return address, and the caller's frame pointer, in
+ * terms of the registers at that instruction. Every path from the instruction to a `ret` must yield the same rule; if
+ * two paths disagree, or one cannot be followed, there is no rule. Rules are cached, so each function is analysed once.
+ * x86-64 only; addresses are ELF virtual addresses. Not thread-safe.
  */
 #ifndef SONDE_SYMBOL_FRAMES_FRAME_RULES_H
 #define SONDE_SYMBOL_FRAMES_FRAME_RULES_H
@@ -34,10 +34,10 @@ struct sonde_frame_rule {
 
 /* A module's code. */
 struct sonde_frame_code {
-	/* Copies up to size_b bytes at `address`; returns how many, 0 outside the code. */
+	/* Copies up to size_b bytes at `address`; returns the number of bytes copied, 0 outside the code. */
 	size_t (*read)(void *context, uint64_t address, uint8_t *out, size_t size_b);
 	void *context;
-	const struct sonde_unwind_table *table; /* code with rows is not followed: the rows give the rule; or NULL */
+	const struct sonde_unwind_table *table; /* gives the rules of code with rows, which is not followed; or NULL */
 };
 
 struct sonde_frame_rules;

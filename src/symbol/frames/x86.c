@@ -1,11 +1,11 @@
 /* x86.c: decodes one x86-64 instruction: prefixes, opcode map, ModRM, immediate.
  *
- * The length depends on all opcode maps, stored as tables of ranges (Intel SDM volume 2, appendix A). The effect is
- * decoded only for instructions that change the stack pointer or a register that it is saved in. Vector instructions
- * write general registers in only a few forms (vmovd, vpextr, kmov, cvt…2si and the like), which are listed. An unknown
- * instruction is -EBADMSG rather than a guess, because decoding would be out of step after it. Capstone is not used:
- * version 4 does not know AVX-512 FP16, and takes microseconds where this takes ten nanoseconds; recorders decode whole
- * functions.
+ * To find the length of any instruction, all opcode maps are stored as tables of ranges (Intel SDM volume 2, appendix
+ * A). The effect is decoded only for instructions that change the stack pointer, or a register in which it is saved.
+ * Vector instructions write general registers in only a few forms (vmovd, vpextr, kmov, cvt…2si and the like), which
+ * are listed. For an unknown instruction, -EBADMSG is returned instead of a guessed length, because after a wrong one
+ * decoding would be out of step. Capstone is not used: version 4 does not know AVX-512 FP16, and takes microseconds per
+ * instruction while this decoder takes ten nanoseconds, which matters because recorders decode whole functions.
  */
 #include "symbol/frames/x86.h"
 

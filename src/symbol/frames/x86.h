@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SONDE_X86_MAX_B 15 /* of a single instruction */
+#define SONDE_X86_MAX_B 15 /* maximum size of an instruction */
 
 /* General registers by their instruction encoding. */
 enum { SONDE_X86_RAX = 0, SONDE_X86_RCX = 1, SONDE_X86_RDX = 2, SONDE_X86_RSP = 4, SONDE_X86_RBP = 5 };
@@ -17,8 +17,8 @@ enum { SONDE_X86_RAX = 0, SONDE_X86_RCX = 1, SONDE_X86_RDX = 2, SONDE_X86_RSP = 
 
 enum sonde_x86_kind {
 	SONDE_X86_OTHER = 0,     /* the registers in `written` have unknown values afterwards */
-	SONDE_X86_PUSH,          /* pushes `reg`, or SONDE_X86_NO_REGISTER: some other value */
-	SONDE_X86_POP,           /* pops into `reg`, or SONDE_X86_NO_REGISTER: elsewhere */
+	SONDE_X86_PUSH,          /* pushes `reg`; SONDE_X86_NO_REGISTER = another value */
+	SONDE_X86_POP,           /* pops into `reg`; SONDE_X86_NO_REGISTER = elsewhere */
 	SONDE_X86_SET,           /* reg = base + offset: mov, add, sub, lea, inc, dec */
 	SONDE_X86_LOAD,          /* reg = 8 bytes at base + offset */
 	SONDE_X86_STORE,         /* 8 bytes at base + offset = reg */
