@@ -25,9 +25,9 @@
 #define WAIT_STEP_NS 500000
 #define WAIT_STEPS_GROW 20
 #define WAIT_STEPS_FIRST 200
-#define WAIT_STEPS_STILL 60000  /* of a drainer without progress */
-#define WAIT_STEPS_STOPPED 4000 /* of a stopped one */
-#define FIRST_CHUNKS 4u         /* of a thread: zones, events, counters and a histogram */
+#define WAIT_STEPS_STILL 60000  /* while the drainer makes no progress */
+#define WAIT_STEPS_STOPPED 4000 /* while the recorder is stopped */
+#define FIRST_CHUNKS 4u         /* that a thread needs: zones, events, counters and a histogram */
 #define WAIT_STEPS_CHECK 100    /* steps between checks that the drainer is still there */
 
 #define MAP_AHEAD 64u

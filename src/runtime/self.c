@@ -334,7 +334,8 @@ int sonde_self_ask(const struct sonde_link_query *query, struct sonde_link_answe
 	return code;
 }
 
-/* Events are sorted up to a time before they were read: so drain once more, after the latest event seen so far. */
+/* Drains twice. A round writes only the events up to a time that was taken before the rings were read, so the second
+ * one begins once the time of the latest event of the first has passed. */
 static void drain_blocks(void)
 {
 	drain_round(0);

@@ -201,7 +201,8 @@ static uint64_t words_beyond(const struct sonde_thread *thread, uint64_t cursor)
 	return cursor > thread->zones.end ? (cursor - thread->zones.end) / 8 : 0;
 }
 
-/* A new recording has a new or reused pool: chunks and words of the old one stay there. */
+/* Called when the thread's pool has changed, because a new recording has begun: the thread abandons its chunks and
+ * reserved words in the old pool. */
 static void pool_changed(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint32_t recording)
 {
 	uint32_t tid = thread->tid;

@@ -47,7 +47,7 @@ static struct blas_next unpack(uint64_t word)
 
 /* --- width of integers ------------------------------------------------------------------------------------------- */
 
-/* For a library whose names do not show the width. */
+/* True if the function's library uses 64-bit integers; for libraries whose names of routines do not show that. */
 static int is_wide(const void *function)
 {
 	struct inject_object object;

@@ -2,8 +2,8 @@
  *
  * FLOP are those of the operation's definition, with each multiplication and addition one FLOP, as LAPACK's authors
  * count (docs/WORK.md): a complex multiplication is 6 and a complex addition 2. How a library computes the result
- * (Strassen, 3M, at half precision) does not matter. Bytes are a model: the minimum with a cache of any size; a small
- * cache needs more.
+ * (Strassen, 3M, at half precision) does not matter. Bytes are a model: the minimum, which is reached if the cache
+ * holds all operands; with a smaller cache, more bytes are moved.
  */
 #include "inject/blas/blas.h"
 
@@ -101,7 +101,8 @@ static int is_double(const struct blas_routine *routine)
 	return routine->type == 'd' || routine->type == 'z';
 }
 
-/* Rounds: formulas with fractions give whole numbers. */
+/* Rounds to a whole number: counts are whole, but some formulas have fractions, which are not exact in floating
+ * point. */
 static double whole(double count)
 {
 	return count < 9e15 ? (double)(int64_t)(count + .5) : count;

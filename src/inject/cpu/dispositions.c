@@ -94,8 +94,9 @@ static int has_handler(const struct sigaction *action)
 	return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN; /* even if SA_SIGINFO is set */
 }
 
-/* Ticks run on the stack that the program's own handler for the signal requires: that handler may switch to another
- * stack and return later, when an alternate stack would have been used again. */
+/* Installs our handler, which runs on the stack that the program's own handler for the signal requires. If that handler
+ * does not use the alternate stack, ours must not either: the program's handler may switch to another stack and return
+ * later, and meanwhile another signal would have overwritten the alternate stack. */
 static int install(const struct sigaction *of_program, struct sigaction *old)
 {
 	int on_stack = !has_handler(of_program) || of_program->sa_flags & SA_ONSTACK;
@@ -122,7 +123,8 @@ static void send_again(siginfo_t *info)
 		INJECT_CALL(SYS_rt_sigqueueinfo, inject_machine_pid(), INJECT_SIGNAL, info);
 }
 
-/* The thread is about to block the signal: a pending tick would become visible, and would absorb other signals. */
+/* Stops the timer and removes a pending tick, because the thread is about to block the signal: the program would see a
+ * pending tick, and further signals would be merged with it. */
 static void stop_ticks(void)
 {
 	uint64_t ours = OURS;
@@ -139,8 +141,8 @@ static void stop_ticks(void)
 		send_again(&other);
 }
 
-/* The program believes the signal to be blocked: from now on it is, in the mask that the handler returns to, and the
- * signal is resent. */
+/* The program believes that the signal is blocked, which was only simulated: from now on it is really blocked, by the
+ * mask that the handler restores on return. Then the signal is sent again, so that it is pending. */
 static void block_in_earnest(struct inject_thread *thread, siginfo_t *info, ucontext_t *interrupted)
 {
 	if (!inject_calls_begin())

@@ -1,9 +1,9 @@
 /* maps.c: hooks for memory that the program maps itself: mmap, munmap, mremap, mprotect, brk and sbrk.
  *
  * Only memory that the kernel commits counts: writable anonymous mappings, and writable private mappings of files.
- * Anonymous mappings that are not writable are reserved: they count once mprotect() opens them. Other file mappings do
- * not count, since their memory belongs to the page cache; nor do shared memory files (memfd, shm), which only another
- * system call can tell from files.
+ * Anonymous mappings that are not writable are reserved: they count once mprotect() makes them writable. Other file
+ * mappings do not count, since their memory belongs to the page cache; nor do shared memory files (memfd, shm), which
+ * only another system call can tell from files.
  *
  * The allocator's mappings do not reach these hooks, or are recognised by their caller: its blocks are counted when it
  * returns them. The same holds for sonde's own libraries, unless they are linked statically. Mappings made by the
@@ -108,7 +108,7 @@ void heap_maps_ask(void)
 		page_b = getauxval(AT_PAGESZ);
 }
 
-/* For calls before our constructor: the order of lookups does not matter. */
+/* For calls before our constructor has looked up the functions; each can be looked up at any time. */
 #define NEEDS(name)               \
 	if (unlikely(!next.name)) \
 		heap_maps_ask();
@@ -294,7 +294,7 @@ EXPORT void *mremap(void *at, size_t size_b, size_t new_b, int flags, ...)
 	uint64_t address = (uint64_t)(uintptr_t)at;
 	va_list more;
 	va_start(more, flags);
-	void *new_at = va_arg(more, void *); /* unset by the caller: the kernel would have got the same value */
+	void *new_at = va_arg(more, void *); /* if not passed: the same undefined value as the kernel's */
 	va_end(more);
 	/* size 0: a second mapping of shared memory, which is already counted */
 	if (!is_program(&caller) || address & (page_b - 1) || !size_b || !new_b)

@@ -70,8 +70,8 @@ struct bound {
 	 * entry. */
 	_Atomic uintptr_t owners[ENTRIES]; /* address of an object's dynamic section; 0 = free */
 	_Atomic(void *) functions[ENTRIES][OPERATOR_COUNT];
-	/* Address ranges of all objects when a thread was about to fork: all that its child may use. Written while the
-	 * list is locked. */
+	/* The address ranges of all objects at the time when a thread was about to fork: its child finds objects only
+	 * by these. Written while the list is locked. */
 	_Atomic uint64_t listed; /* loads and unloads at that time, + 1 */
 	_Atomic uint32_t listed_count;
 	struct inject_objects_range ranges[ENTRIES];
@@ -209,7 +209,8 @@ static struct bound *map_bound(void)
 	return made < 0 && made >= -4095 ? NULL : (struct bound *)made; /* NOLINT: an address */
 }
 
-/* If `may_call`: the caller has called inject_calls_begin(). */
+/* Returns the table, mapped first if `may_call`, which requires that the caller has called inject_calls_begin(); NULL =
+ * not mapped. */
 static struct bound *get_bound(int may_call)
 {
 	struct bound *all = atomic_load(&bound), *made;
@@ -266,7 +267,8 @@ static void *function_of(const struct bound *all, uintptr_t owner, enum which wh
 	return NULL;
 }
 
-/* Without the list, whose lock may never be released; NULL = not listed. */
+/* Finds the operator in a forked child, by the ranges that its parent stored: the lock of the loader's list may never
+ * be released there. NULL = in no range. */
 static void *find_inherited(enum which which, uintptr_t caller)
 {
 	const struct bound *all = atomic_load(&bound);
@@ -320,8 +322,8 @@ static inline void *get(enum which which, uintptr_t caller)
 
 static __thread const void *last __attribute__((tls_model("initial-exec"))); /* the last result of find() */
 
-/* An operator that ends in a tail call of another one (operator new[] of operator new) seems to call it from our hook;
- * its caller is then the operator found last. */
+/* Finds the real operator. If an operator ends in a tail call of another one (as operator new[] may call operator new),
+ * our hook seems to be the caller of the second; the actual caller is then the operator that was found last. */
 static __attribute__((noinline)) void *find(enum which which, const char *name, const void *caller)
 {
 	if (unlikely(!inject_is_bound()))
@@ -347,9 +349,9 @@ static __attribute__((noinline)) void *take(size_t size_b, size_t align_b, int m
 	return block;
 }
 
-/* Exceptions of the real operator pass through. Debug information shows the plain names, without C++ mangling. A call
- * before our object is relocated, by a library's resolver, is only passed on: no operators for all callers are known
- * then. */
+/* Exceptions of the real operator pass through. Debug information shows the plain names, without C++ mangling. A
+ * library's IFUNC resolver may call before our object is relocated: such a call is only passed on, since no operators
+ * for all callers are known yet. */
 #define NEW(symbol, parameters, arguments, align_b, may_fail)                                         \
 	EXPORT void *alloc##symbol parameters __asm__(#symbol);                                       \
 	EXPORT void *alloc##symbol parameters                                                         \

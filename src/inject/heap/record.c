@@ -173,7 +173,7 @@ static uint64_t next_distance(uint64_t *random)
 	return (uint64_t)(-log_of(uniform) * (double)heap_mean_b) + 1;
 }
 
-/* Counts down a block that heap_record_passes() did not; true if the block is sampled. */
+/* Counts down by a block that heap_record_passes() has rejected; true if the block is sampled. */
 static int draw(struct hook_thread *thread, uint64_t counted_b)
 {
 	if (!thread->random)

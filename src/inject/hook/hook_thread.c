@@ -299,7 +299,8 @@ static void make_spare(struct hook_thread *thread)
 	while (!atomic_compare_exchange_weak(&spare, &head, thread));
 }
 
-/* The older spare states are on wiped pages, too, so only the first of the list is still reachable. */
+/* Puts the calling thread's state into the list of spare ones. Of the states that were in it, only the first is still
+ * reachable: its link to the others was on a page that reads as zeros in the child. */
 void hook_thread_forget(void)
 {
 	struct hook_thread *thread = hook_self;
@@ -308,7 +309,8 @@ void hook_thread_forget(void)
 		make_spare(thread);
 }
 
-/* If the thread frees memory after this, it starts again with a new state. */
+/* Releases the thread's chunk and state when it ends. If the thread frees memory after this, it starts again with a new
+ * state. */
 static void give_back(struct hook_thread *thread)
 {
 	if (hook_self != thread || thread->where != HOOK_OUTSIDE || thread->pid != inject_machine_pid())
@@ -430,8 +432,8 @@ static int is_own_stack(const struct hook_thread *thread, uint64_t address)
 	return address >= thread->stack_low && address < thread->stack_end;
 }
 
-/* True if the hook that the thread was in has been left by siglongjmp: its frame was further in than this one, or on a
- * signal handler's stack, which this one is not on. */
+/* True if the hook that the thread was in has been left by siglongjmp: the frame of that hook was below this one on the
+ * stack, or was on a signal handler's stack, and the thread is on its own stack now. */
 static int is_left(const struct hook_thread *thread, uint64_t where)
 {
 	stack_t stack = {.ss_flags = 0};
@@ -440,7 +442,8 @@ static int is_left(const struct hook_thread *thread, uint64_t where)
 	return !inject_machine_call(SYS_sigaltstack, 0, (long)&stack, 0, 0, 0, 0) && !(stack.ss_flags & SS_ONSTACK);
 }
 
-/* A partial record is not read: readers stop after the last complete one. */
+/* Closes the chunk of a thread that has left a hook by siglongjmp. A partial record in it is not read: readers stop
+ * after the last complete one. */
 static void recover(struct hook_thread *thread, uint64_t where)
 {
 	thread->where = where;
@@ -484,7 +487,7 @@ struct hook_thread *hook_thread_enter_slowly(uint64_t where)
 		hook_thread_let_signals(before);
 	}
 	inject_calls_end();
-	/* Before the thread waits: if many threads are released at once, they already have their first chunks. */
+	/* A thread gets its first chunk before it waits: many threads may be released from a wait at once. */
 	if (thread && !thread->last_seq)
 		hook_thread_capacity(thread, 0);
 	errno = saved;

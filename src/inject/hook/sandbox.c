@@ -108,7 +108,7 @@ __attribute__((noinline)) static void lock_in(void)
 		leave();
 }
 
-/* Calls that only query what the kernel supports change nothing. */
+/* True if a call installs a filter or strict mode; calls that only query what the kernel supports do not. */
 static int installs(unsigned long operation, int is_plain, const void *program)
 {
 	if (operation == SECCOMP_SET_MODE_FILTER)
@@ -163,7 +163,7 @@ int inject_prctl(long option, long a, long b, long c, long d)
 	return next_prctl ? next_prctl(option, a, b, c, d) : (int)direct(SYS_prctl, option, a, b, c, d, 0);
 }
 
-/* Before this, calls go directly to the kernel. */
+/* Until this is called, the wrappers' calls go directly to the kernel. */
 void inject_sandbox_init(void)
 {
 	next_prctl = (call_prctl)inject_next("prctl");

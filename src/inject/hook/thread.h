@@ -61,7 +61,7 @@ void hook_thread_let_signals(uint64_t before);
 /* In a forked child: forgets the state of the calling thread. */
 void hook_thread_forget(void);
 
-/* For all cases but a known thread that is in no hook. */
+/* Does what hook_thread_enter() does, in all cases except that of a known thread that is in no hook. */
 struct hook_thread *hook_thread_enter_slowly(uint64_t where);
 
 /* The calling thread, marked as inside a hook until hook_thread_leave(); NULL = nothing is recorded now. */

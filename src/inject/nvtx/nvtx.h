@@ -58,7 +58,7 @@ struct nvtx_attributes {
 	union nvtx_payload_value payload;
 };
 
-/* Never NULL. `is_whole`: the name contains all of the text. */
+/* The name for an annotation; never NULL. *is_whole: the name contains all of the text. */
 struct nvtx_name *nvtx_name_of(enum nvtx_kind kind, uint32_t domain, const struct nvtx_attributes *attributes,
 			       int *is_whole);
 /* The name for the remainder of a zone that had to be ended early; never NULL. */
@@ -75,7 +75,7 @@ void nvtx_domain_destroy(void *handle);
 uint32_t nvtx_domain_of(const void *handle);
 
 void nvtx_category_set(uint32_t domain, uint32_t category, const char *name, size_t name_b);
-/* NULL = no name. */
+/* The name that the program has given to a category; NULL = none. */
 const char *nvtx_category_name(uint32_t domain, uint32_t category);
 
 /* --- nvtx/ranges.c ------------------------------------------------------------------------------------------------*/
@@ -89,7 +89,7 @@ void nvtx_end(uint64_t id);
 void nvtx_mark(uint32_t domain, const struct nvtx_attributes *attributes);
 /* A thread other than the caller gets its name at its own next annotation. */
 void nvtx_name_thread(uint32_t tid, const char *name, size_t name_b);
-/* 0 = no state can be kept here. */
+/* True if the state of threads and forks could be set up; otherwise nothing is recorded. */
 int nvtx_is_ready(void);
 /* True if annotations are being recorded. */
 static inline int nvtx_is_on(void)

@@ -151,7 +151,7 @@ static void append(struct list *list, uint32_t at)
 	commands[at].next = 0;
 }
 
-/* Commands that are not complete stay in the list. */
+/* Polls the commands of a list; those that are not complete stay in it. */
 static void look_at(struct list *list, int is_out_of_order)
 {
 	struct list remainder = {0, 0};
@@ -188,14 +188,14 @@ static void CL_API_CALL call_back(cl_event event, cl_int status, void *unused)
 	opencl_look(NULL);
 }
 
-/* For a list that only this thread has. */
+/* Registers a callback for the last command of a list, which no other thread has. */
 static void await(const struct list *list)
 {
 	if (list->first && opencl_next->clSetEventCallback)
 		opencl_next->clSetEventCallback(commands[list->last].event, CL_COMPLETE, call_back, NULL);
 }
 
-/* Called with the lock, which is released in between. */
+/* Polls the queue's commands once. Called with the lock, which is released in between. */
 static void look_once(struct opencl_queue *queue, int is_awaited)
 {
 	struct list list = {queue->first, queue->last};
@@ -215,7 +215,8 @@ static void look_once(struct opencl_queue *queue, int is_awaited)
 	}
 }
 
-/* Likewise. A released queue is polled twice: a callback that ran at once found the list taken. */
+/* Polls a queue. Called with the lock, which is released in between. A queue that was released is polled twice: the
+ * callback may run during the first poll, when it finds no commands, because this thread has taken them. */
 static void look(struct opencl_queue *queue)
 {
 	int is_awaited = !queue->refs && queue->first && !queue->is_awaited;
@@ -336,8 +337,8 @@ cl_int opencl_end(struct opencl_call *call, cl_int code, const struct opencl_wha
 	return code;
 }
 
-/* True only for events that the program has, too, since it can query their reference count; false for an event that is
- * being polled now. */
+/* True only for events that the program also holds, because only those have a reference count that the program can
+ * query. Also false while the event is being polled. */
 int opencl_commands_hold(cl_event event)
 {
 	int found = 0;

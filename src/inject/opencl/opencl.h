@@ -99,7 +99,7 @@ struct opencl_seen {
 
 void opencl_clock_seen(struct opencl_clock *clock, const struct opencl_seen *seen);
 uint64_t opencl_clock_time(const struct opencl_clock *clock, uint64_t device_ns);
-/* Error of times from oldest_ns on. */
+/* The maximum error of converted times from oldest_ns on. */
 uint64_t opencl_clock_error(const struct opencl_clock *clock, uint64_t oldest_ns);
 
 enum { OPENCL_DEVICES = 64 };
@@ -135,7 +135,7 @@ struct opencl_queue {
 
 /* Called with the lock; NULL = unknown. */
 struct opencl_queue *opencl_queue_find(cl_command_queue handle);
-/* The same for a queue that was not created through us. */
+/* Like opencl_queue_find(), but adds and reports a queue that is not known, because it was not created through us. */
 struct opencl_queue *opencl_queue_learn(cl_command_queue handle);
 struct opencl_queue *opencl_queue_at(uint32_t place);
 /* Forgets a released queue that has no more commands. */

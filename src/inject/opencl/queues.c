@@ -37,8 +37,8 @@ void opencl_queue_settle(struct opencl_queue *queue)
 	held--;
 }
 
-/* Reserves an entry before a queue is created with other properties than requested: those of an unknown queue could not
- * be hidden. */
+/* Reserves an entry in the table before a queue is created with properties that the program did not request: without an
+ * entry, they could not be hidden from the program. */
 static int promise(void)
 {
 	opencl_look(NULL); /* frees the entries of released queues whose commands are complete */

@@ -154,7 +154,8 @@ static uint64_t now_of(const struct hook_early *early)
 	return early->has_cycles ? sonde_clock_cycles() : sonde_clock_now_ns();
 }
 
-/* Checks the link first: opening a file that is not ours could have side effects. */
+/* Opens the recorder's memory and takes a slot. Checks first where the link leads, because opening another file could
+ * have side effects. */
 static int open_slot(struct hook_early *early)
 {
 	char path[48];
@@ -263,7 +264,7 @@ static int has_capacity(const struct hook_early *early, uint32_t words)
 	return (uint64_t)(early->slot->words + SONDE_EARLY_WORDS - early->at) >= words;
 }
 
-/* `more` follows the head; the caller has checked for room. */
+/* Writes a record: the head, then `more`. The caller has checked for room. */
 static void put(struct hook_early *early, const uint64_t *head, uint32_t head_words, const uint64_t *more,
 		uint32_t more_words)
 {
@@ -423,7 +424,7 @@ static uint32_t size_of(const _Atomic uint64_t *record)
 	return op == SONDE_WAIT_OBJECT ? OBJECT_HEAD + ((uint32_t)(second & 0xff) + 7) / 8 : CALL_WORDS;
 }
 
-/* Objects keep their numbers: they are recorded again in the thread's ring. */
+/* Records an object again, in the thread's ring; it keeps its number. */
 static void record_again(struct hook_thread *thread, const _Atomic uint64_t *record, uint32_t words)
 {
 	uint64_t copy[OBJECT_HEAD + (SONDE_WAIT_NAME_MAX_B + 7) / 8];
@@ -450,8 +451,8 @@ void wait_early_end(struct hook_thread *thread)
 		atomic_store_explicit(&early->slot->moved, 1, memory_order_release);
 }
 
-/* Once the recorder lets the process connect, it has read the records and wiped the stack copies. Otherwise the records
- * are lost. */
+/* Makes the process connect: when the recorder accepts, it has read the early records and wiped the stack copies. If
+ * the process cannot connect, the early records are lost: they are overwritten with zeros. */
 void inject_sandbox_undumpable(void)
 {
 	struct hook_early *early = early_of();

@@ -327,14 +327,15 @@ static void *map_directly(void *at, size_t size_b, int protection, int flags, in
 					     offset);
 }
 
-/* Only for calls of the program: unwind tables are mapped files, too. */
+/* The start time if the mapping is to be recorded, else 0. Mappings by our own code are not: unwind tables are mapped
+ * files, too. */
 static inline uint64_t began_mapping(int flags, const struct hook_caller *caller)
 {
 	return flags & MAP_ANONYMOUS || inject_bounds_have(caller->pc) ? 0 : began();
 }
 
 /* A mapped file is read without any call that could be hooked, so only the mapping is recorded. An allocator may map
- * memory before the functions are known. If allocation hooks follow ours, they are passed the caller. */
+ * memory before the functions are known. If the next function is an allocation hook, it is passed the caller. */
 #define MMAP(name)                                                                                            \
 	EXPORT void *name(void *at, size_t size_b, int protection, int flags, int fd, off_t offset)           \
 	{                                                                                                     \

@@ -122,7 +122,7 @@ static uint32_t leave_readers(struct wait_lock *lock)
 static int end_hold(struct wait_lock *lock, uint64_t acquired)
 {
 	uint32_t readers = leave_readers(lock);
-	if (readers) /* after the last, another may already be the first */
+	if (readers) /* after the last release, another reader may already have begun a new hold */
 		return readers == 1 && atomic_compare_exchange_strong(&lock->acquired, &acquired, 0);
 	if (atomic_load_explicit(&lock->owner, memory_order_relaxed) != own_tid())
 		return 0;

@@ -54,7 +54,7 @@ void wait_record_words(uint64_t *out, const struct wait_call *call, uint64_t too
 
 /* --- wait/early.c: before the process connects -------------------------------------------------------------------- */
 
-/* Reads where the recorder has prepared memory for it. */
+/* Reads from the settings where the recorder has prepared memory for early records. */
 void wait_early_configure(const char **wanted);
 /* The process is about to have a second thread: from now on its forked children connect at once. */
 void wait_early_birth(void);
@@ -86,7 +86,7 @@ uint32_t wait_object_of(int fd);
 uint32_t wait_object_called(const char *name);
 /* Like wait_object_of(), but only from the table; 0 = not looked up yet. */
 uint32_t wait_object_known(int fd);
-/* The number refers to another descriptor from now on. */
+/* To be called when the number is about to refer to another descriptor. */
 void wait_object_forget(int fd);
 void wait_object_forget_range(unsigned first, unsigned last);
 
