@@ -148,7 +148,8 @@ static int list_paths(struct sonde_launch *launch)
 	}
 }
 
-/* A PATH directory that this user may not enter makes exec return EACCES for a command that exists nowhere. */
+/* The error to report for a failed exec. If the user may not enter a directory of PATH, exec returns EACCES even for a
+ * command that exists nowhere: this becomes ENOENT. */
 static int exec_error(const struct sonde_launch *launch, int code)
 {
 	struct stat status;

@@ -3,10 +3,10 @@
  *
  * The recorder unwinds a copy of the stack. A program makes its calls from the same few call sites again and again, so
  * a stack is identified by the words that unwinding can depend on, at their positions: addresses of code and of the
- * stack. Counters, times and stale values do not matter. Code lies in the program's own segments or where the kernel
- * maps files: in the TiB below this library and everything above it up to the end of addresses, which includes the
- * stacks. Two stacks that agree in these words unwind alike, so only the first is recorded. (Exception: stacks that
- * differ only in generated code mapped elsewhere: MAP_32BIT, the heap.)
+ * stack. Counters, times and stale values do not matter. Code lies in the program's own segments, or where the kernel
+ * maps files. The latter is taken to be the TiB below this library, and everything above the library up to the end of
+ * the address space, which includes the stacks. Two stacks that agree in these words unwind alike, so only the first is
+ * recorded. (Exception: stacks that differ only in generated code mapped elsewhere: MAP_32BIT, the heap.)
  *
  * Stack numbers belong to a thread: the event that defines a number precedes its uses in the same ring. If the stack
  * pointer is outside the thread's stack (coroutines), the stack is copied with process_vm_readv, which stops at the end

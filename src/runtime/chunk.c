@@ -9,7 +9,7 @@
  *
  * No wait may stop a program for ever. If nothing becomes free for 30 s, or for 2 s while the recorder is stopped
  * (SIGSTOP, debugger), events are dropped and counted until a chunk becomes free. Steps are counted instead of time,
- * because no steps pass while the program itself is stopped. Less than 30 s would lose events while a live recorder
+ * because no steps pass while the program itself is stopped. A limit below 30 s would lose events while a live recorder
  * does long work.
  */
 #include <errno.h>
@@ -193,8 +193,8 @@ static void remember(struct sonde_thread *thread, struct sonde_ring_pool *pool, 
 	thread->owned[at].seq = seq;
 }
 
-/* Takes the thread's oldest chunk that the drainer has not finished, except the chunks it writes to: an event that this
- * signal handler has interrupted may have reserved a word there. */
+/* Takes the thread's oldest chunk that the drainer has not finished, except the chunks that the thread writes to: if we
+ * are in a signal handler, the event that it has interrupted may have reserved a word there. */
 static struct sonde_ring_chunk *take_own(struct sonde_thread *thread, struct sonde_ring_pool *pool)
 {
 	for (uint32_t left = thread->owned_count; left; left--) {

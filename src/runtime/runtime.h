@@ -154,8 +154,8 @@ struct sonde_thread {
 #define SONDE_THREAD_B 8192u
 _Static_assert(sizeof(struct sonde_thread) <= SONDE_THREAD_B, "thread page");
 
-/* True if this thread's events are not recorded. So in an IFUNC resolver of a program's or library's: thread-local
- * variables have no values there yet. */
+/* True if this thread's events are not recorded. Also true in an IFUNC resolver of the program or a library, where
+ * thread-local variables have no values yet. */
 static inline int sonde_thread_is_off(void)
 {
 	const struct sonde_hot *hot = sonde_hot_self;

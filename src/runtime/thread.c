@@ -194,8 +194,8 @@ static struct sonde_thread *thread_register(struct sonde_process *process)
 	return thread;
 }
 
-/* Number of words before `cursor` that are in no chunk: events that this signal handler interrupted have reserved them,
- * and have not checked the limit yet. */
+/* Number of words before `cursor` that are in no chunk: if we are in a signal handler, the events that it has
+ * interrupted have reserved them, and have not checked the limit yet. */
 static uint64_t words_beyond(const struct sonde_thread *thread, uint64_t cursor)
 {
 	return cursor > thread->zones.end ? (cursor - thread->zones.end) / 8 : 0;

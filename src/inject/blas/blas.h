@@ -109,9 +109,9 @@ void *blas_next_unbound(uint32_t index);
 
 /* --- blas/zones.c ------------------------------------------------------------------------------------------------ */
 
-/* 0 = nothing is recorded; do not call blas_zone_end(). */
+/* Begins the zone of a call. 0 = nothing is recorded: do not call blas_zone_end(). */
 int blas_zone_begin(uint32_t index);
-/* `work` NULL: the work is unknown. */
+/* Ends the zone and reports its work; `work` NULL: the work is unknown. */
 void blas_zone_end(const struct blas_work *work, const struct blas_sizes *sizes);
 
 #endif

@@ -2,10 +2,10 @@
  *
  * The program's disposition for INJECT_SIGNAL is stored, returned on request, and used for signals that do not come
  * from our timers, with the flags and the mask that were set. Many programs block all signals in their worker threads,
- * which would then never be sampled: so a blocked INJECT_SIGNAL is only simulated, as long as the difference cannot be
- * observed. When such a signal arrives from elsewhere, the thread really blocks it and resends it to itself, so that it
- * is pending for sigpending(), sigwait() and signalfd as it would be without us; the thread's timer stops until the
- * program unblocks the signal. sigwait() and the like do not return our ticks.
+ * which would then never be sampled: so blocking INJECT_SIGNAL is only simulated, as long as the difference cannot be
+ * observed. When the signal arrives from elsewhere in this state, the thread really blocks it and resends it to itself,
+ * so that it is pending for sigpending(), sigwait() and signalfd as it would be without us; the thread's timer stops
+ * until the program unblocks the signal. sigwait() and the like do not return our ticks.
  *
  * Our handler runs on the thread's alternate stack: the program's, which runtimes with small stacks (Go's) set up, or
  * ours (cpu/alternate.c). We do not interrupt handlers of the program that run on its own alternate stack, and a thread
@@ -73,7 +73,7 @@ __attribute__((constructor)) static void ask(void)
 	next.sigaction = (int (*)(int, const struct sigaction *, struct sigaction *))inject_next("sigaction");
 }
 
-/* For calls before our object is initialised. */
+/* Looks up the real functions, for calls before our object is initialised. */
 static inline void ask_early(void)
 {
 	if (__builtin_expect(!next.sigaction, 0))

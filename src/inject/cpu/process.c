@@ -1,8 +1,8 @@
 /* process.c: whether this process is sampled, its connection to the recorder, its start and end.
  *
  * A process connects in its first tick, so that the many processes that end before it cost next to nothing. A stopped
- * recorder may delay the process twice, by 150 ms; after that, the process is not sampled. The connection is closed
- * once the pool is mapped, so that the program finds no descriptor that it did not open. A process that ends
+ * recorder may delay the process twice, by 150 ms each time; after that, the process is not sampled. The connection is
+ * closed once the pool is mapped, so that the program finds no descriptor that it did not open. A process that ends
  * unconnected reports its identity and CPU time in one message that is not answered.
  *
  * The record lies on a page that reads as zeros in a forked child. So the child finds state NEW and makes its own
@@ -120,7 +120,7 @@ static struct {
 	void (*_Exit)(int status);
 } next;
 
-/* Process ends that run no destructors. */
+/* Ends the process by a function that runs no destructors. */
 static __attribute__((noreturn)) void end_by(void (*real)(int status), int status)
 {
 	inject_process_end();
@@ -170,7 +170,7 @@ static int read_environment(void)
 	return 1;
 }
 
-/* A forked child continues with one thread. */
+/* Starts sampling in a forked child, which has only the thread that forked. */
 static void child_begin(void)
 {
 	int saved = errno;

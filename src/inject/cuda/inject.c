@@ -142,7 +142,7 @@ static void calibrate(void)
 	cuda_decoder_shift(decoder, shift_ns);
 }
 
-/* Returns the number of full buffers. */
+/* Decodes all full buffers; returns their number. */
 static size_t decode_round(void)
 {
 	static uint32_t full[CUDA_BUFFERS_ALL];
@@ -194,7 +194,7 @@ static void flush_round(uint32_t flag)
 	decode_round();
 }
 
-/* Waits for a round, or until no more records will come: true in the latter case. */
+/* Waits until the next round is due, or no more records will come: true in the latter case. */
 static int left(int *is_here)
 {
 	struct timespec until = time_after(ROUND_NS);

@@ -1,10 +1,10 @@
 /* others.c: interposes the calls by which another profiler in the process starts (cuda/others.h).
  *
- * CUPTI does not report that another client starts, and a profiler that finds us there gives up for good (PyTorch's) or
- * continues and receives our buffers. So such a profiler must be noticed before it starts. An object linked to libcupti
- * calls it through slots that the loader has filled in, for names listed in its relocation tables; the slots of a few
- * functions are redirected to ours, which report and forward. A profiler that gets the functions by dlsym() is not
- * noticed: it finds that we have subscribed.
+ * CUPTI does not report that another client starts, and a profiler that starts after we have subscribed either gives up
+ * for good (PyTorch's) or continues and receives our buffers. So such a profiler must be noticed before it starts. An
+ * object linked to libcupti calls it through slots that the loader has filled in, for names listed in its relocation
+ * tables; the slots of a few functions are redirected to ours, which report and forward. A profiler that gets the
+ * functions by dlsym() is not noticed: it finds that we have subscribed.
  *
  * An object appears in the loader's list before its slots are filled in and made read-only. So when the list has new
  * objects, we call dlopen(), which waits for a dlopen() in progress in another thread, and redirect slots only if the

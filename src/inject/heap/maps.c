@@ -10,8 +10,8 @@
  * loader and the C library themselves (objects, thread stacks) do not use these names, and raw system calls of the
  * program are not seen.
  *
- * As with blocks, an unmap is recorded before the call, because another thread may get the range at once, and a mapping
- * after it; a failed unmap is retracted (SONDE_HEAP_MAP_KEPT).
+ * As with blocks, an unmap is recorded before the call, because another thread may get the range at once; a mapping is
+ * recorded after the call. The record of an unmap that fails is retracted (SONDE_HEAP_MAP_KEPT).
  */
 #include <errno.h>
 #include <link.h>
@@ -277,7 +277,7 @@ static void *remap(void *at, size_t size_b, size_t new_b, int flags, void *new_a
 					     0); /* NOLINT: an address, or −1 */
 }
 
-/* Unmaps only the rest of a mapping. */
+/* Shrinks a mapping: records that the rest of it is unmapped. */
 static void *shrink(void *at, size_t size_b, size_t new_b, int flags, void *new_at)
 {
 	uint64_t remainder = (uint64_t)(uintptr_t)at + to_pages(new_b), rest_b = to_pages(size_b) - to_pages(new_b);
@@ -334,7 +334,7 @@ EXPORT int mprotect(void *at, size_t size_b, int protection)
 
 /* --- program break ----------------------------------------------------------------------------------------------- */
 
-/* Only the C library may move the break, since it caches it. */
+/* Only the C library may move the break, since it caches the break's address. */
 static void *real_sbrk(intptr_t more_b)
 {
 	NEEDS(sbrk)

@@ -36,7 +36,7 @@ void heap_names_begin(void)
 		hook_thread_leave(thread);
 }
 
-/* C23: like free(), with the caller's knowledge of the block. */
+/* C23 variants of free() for callers that know the block's size or alignment. */
 EXPORT void free_sized(void *block, size_t size_b);
 EXPORT void free_sized(void *block, size_t size_b)
 {

@@ -62,8 +62,8 @@ static _Atomic(void *) everybodys[OPERATOR_COUNT];
 #define ADDRESS_BITS 48u
 #define BEING_FILLED 1u
 
-/* In memory that is mapped on demand and kept in a forked child: a new lookup takes the loader's lock, which another
- * thread may have held at the fork, and which nobody releases in the child. */
+/* Lies in memory that is mapped on demand, and that a forked child inherits: a new lookup would need the loader's lock,
+ * which another thread may have held at the fork, and which nobody releases in the child. */
 struct bound {
 	_Atomic uint64_t words[1u << WORD_BITS]; /* page, GENERATION_BITS, ENTRY_BITS; 0 = none */
 	/* The bindings of an object. Written while the loader's list is locked, or by the thread that has claimed the
@@ -146,7 +146,7 @@ static inline uint32_t first_entry(uintptr_t owner)
 	return (uint32_t)(owner * UINT64_C(0x9e3779b97f4a7c15) >> (64 - ENTRY_BITS));
 }
 
-/* 0 = no room. */
+/* The entry of an object, filled in if it is new; 0 = no room. */
 static uint32_t entry_of(struct bound *all, const struct inject_object *object)
 {
 	uintptr_t wanted = (uintptr_t)object->dynamic;
@@ -165,7 +165,8 @@ static uint32_t entry_of(struct bound *all, const struct inject_object *object)
 	return 0;
 }
 
-/* Objects unloaded since the entries were created may have been replaced by others. */
+/* Discards all entries if an object was unloaded since they were created, because another object may have taken its
+ * place. */
 static void forget_gone(struct bound *all, const struct inject_objects_count *count)
 {
 	if (count->is_known && count->unloads == known_unloads)
@@ -188,7 +189,7 @@ static void answer(const struct inject_objects_count *count, void *data)
 	struct inject_object object = {.dynamic = NULL};
 	if (question->all)
 		forget_gone(question->all, count);
-	/* in no object: generated code, which may go without notice */
+	/* in no object: generated code, which may be unmapped without notice */
 	if (inject_objects_find(question->caller, &object) && object.dynamic && question->all)
 		question->entry = entry_of(question->all, &object);
 	if (question->entry)
@@ -339,7 +340,7 @@ static __attribute__((noinline)) void *find(enum which which, const char *name, 
 
 /* --- the operators ----------------------------------------------------------------------------------------------- */
 
-/* If there is no C++ library at all. */
+/* Allocates a block in place of operator new, if there is no C++ library at all. */
 static __attribute__((noinline)) void *take(size_t size_b, size_t align_b, int may_fail)
 {
 	size_t wanted_b = size_b + !size_b;

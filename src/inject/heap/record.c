@@ -1,8 +1,8 @@
 /* record.c: writes the hooks' records: allocations and frees (format/heap.h).
  *
- * Each allocation and each free reads the clock, a third of the cost of a pair. With a single thread, order alone would
- * do; but lifetimes are computed from these timestamps, and a free with the timestamp of the preceding allocation would
- * give every block freed at once a lifetime of zero.
+ * Each allocation and each free reads the clock, which takes a third of the cost of such a pair. With a single thread,
+ * order alone would do; but lifetimes are computed from these timestamps, and a free with the timestamp of the
+ * preceding allocation would give every block freed at once a lifetime of zero.
  */
 #include <pthread.h>
 #include <string.h>
@@ -46,8 +46,8 @@ struct set {
 
 __thread uint64_t heap_left __attribute__((tls_model("initial-exec")));
 
-/* A forked child continues with its own copies: it frees blocks that its parent sampled, and the recorder ignores
- * those. */
+/* A forked child continues with its own copies: when it frees blocks that its parent has sampled, the recorder ignores
+ * these frees. */
 _Atomic uint8_t heap_filter[1u << HEAP_FILTER_BITS] INJECT_UNCOUNTED;
 _Atomic uint8_t heap_none = HEAP_NEVER;
 static struct set *sets; /* NULL: every block is recorded, or out of memory: then every free is recorded */

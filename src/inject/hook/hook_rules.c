@@ -34,7 +34,7 @@
 #define SPINS 100
 #define REMAINDER_NS 1000000
 #define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW)
-#define RESTS (2000 * WAIT_S) /* number of sleeps; in all they take longer than the recorder may take to answer */
+#define RESTS (2000 * WAIT_S) /* sleeps of at least 1 ms: in all, longer than the recorder may take to answer */
 
 struct module {
 	uint64_t start, end, bias;
@@ -365,8 +365,9 @@ static void forget_unlisted(uint32_t listed_count)
 	forget_rules(gone, gone_count);
 }
 
-/* 0 = unloaded objects cannot be determined. If nothing was loaded in the meantime, all objects listed now were there
- * before, and none replaced an unloaded one. */
+/* Lists the loaded objects. Returns their number; 0 = which objects were unloaded cannot be determined. It can be if
+ * nothing was loaded in the meantime: then all objects listed now were there before, and none has taken the place of an
+ * unloaded one. */
 static uint32_t list_objects(const struct inject_objects_count *before)
 {
 	struct inject_objects_count now;

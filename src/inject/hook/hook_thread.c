@@ -2,8 +2,8 @@
  *
  * The state of a thread is mapped when it first records something, and reused for another thread when it ends. A hook
  * that finds no free chunk waits for the recorder: a heap profile with holes is wrong, a waiting program is only slow.
- * Hooks of blocking calls may run while the program holds a lock: they wait only briefly, as long as chunks become
- * free.
+ * Hooks of blocking calls may run while the program holds a lock: they wait only briefly, and only if waiting has
+ * recently helped.
  *
  * A thread gets its first part of a chunk before its first wait, because thousands of threads may be released from a
  * wait, and end, at the same time.
@@ -159,8 +159,8 @@ static struct sonde_ring_chunk *wait_for_chunk(const struct hook_thread *thread,
 }
 
 /* True if a short wait is worthwhile: for a thread's first chunk, since others may just have ended, and if the pool can
- * grow. A thread waits once per chunk, and not after two waits in which nothing became free: then the recorder is
- * stopped, or there are too few chunks. */
+ * grow. A thread waits once per chunk. No thread waits after two waits in which nothing became free, which means that
+ * the recorder is stopped, or that there are too few chunks. */
 static int may_pause(const struct hook_thread *thread)
 {
 	struct sonde_ring_pool *pool = thread->pool;

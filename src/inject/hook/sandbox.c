@@ -8,8 +8,8 @@
  * threads (TSYNC) waits until none is inside.
  *
  * Filters are also inherited through exec. Containers put every process under a filter, so the criterion is whether
- * there are more filters than the recorder's own; the number is read with system calls that the dynamic loader has just
- * made itself.
+ * there are more filters than the recorder's own; the number is read with system calls that the dynamic loader itself
+ * has just made, so the filters allow them.
  *
  * Not handled: filters installed by the program's own system-call instructions. The wrappers have no frame (they jump
  * to the next function), because a raw clone() returns on another stack.

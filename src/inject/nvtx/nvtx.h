@@ -80,7 +80,8 @@ const char *nvtx_category_name(uint32_t domain, uint32_t category);
 
 /* --- nvtx/ranges.c ------------------------------------------------------------------------------------------------*/
 
-/* Return the level within the domain, from 0; negative: an error, or not tracked. */
+/* Begin and end a pushed range. Both return its level within the domain, from 0; negative: an error, or levels are not
+ * tracked. */
 int nvtx_push(uint32_t domain, const struct nvtx_attributes *attributes);
 int nvtx_pop(uint32_t domain);
 /* Returns the id that ends the range, in any thread; 0 = nothing is recorded. */

@@ -85,7 +85,8 @@ static void free_command(uint32_t at)
 	spare = at;
 }
 
-/* The clock gets all commands first, so that the first times are as accurate as the last. */
+/* Reports the commands of a batch. The device's clock is adjusted by all of them first, so that the times of the first
+ * command are as accurate as those of the last. */
 static void record(const struct done *batch, size_t count)
 {
 	struct sonde_activity recorded[BATCH];

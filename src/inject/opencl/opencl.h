@@ -149,7 +149,7 @@ struct opencl_call {
 	int is_known, is_timed;
 };
 
-/* Before and after a call that enqueues a command. `event`: the program's, or NULL. end returns the code. */
+/* Before and after a call that enqueues a command. `event`: the program's, or NULL. opencl_end() returns `code`. */
 void opencl_begin(struct opencl_call *call, cl_command_queue queue, cl_event *event);
 cl_int opencl_end(struct opencl_call *call, cl_int code, const struct opencl_what *what);
 /* Polls a queue (NULL: all queues) and reports complete commands. Does not wait. */

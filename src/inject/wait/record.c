@@ -19,7 +19,7 @@
 #include "inject/wait/waits.h"
 
 #define CALL_WORDS 5u
-#define ROOM_B 3072u /* stack that recording a call needs at most, including a connection */
+#define ROOM_B 3072u /* more stack than recording a call needs, even if it connects the process */
 
 #pragma weak pthread_atfork
 #pragma weak __register_atfork

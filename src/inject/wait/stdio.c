@@ -68,7 +68,7 @@ static inline uint64_t began(void)
 	return wait_wanted & SONDE_WAIT_WHAT_IO ? wait_now() : 0;
 }
 
-/* -1 = none, or I/O is not recorded. */
+/* The stream's descriptor; -1 = it has none, or I/O is not recorded. */
 static int descriptor_of(FILE *stream)
 {
 	if (!(wait_wanted & SONDE_WAIT_WHAT_IO) || !stream || !fileno)

@@ -1,8 +1,8 @@
 /* table.c: the locks that were waited for at least once: number of waiters, owner, start of the hold (wait/waits.h).
  *
  * A lock is identified by its address: a lock that is freed and allocated again at the same address is the same lock
- * here. The table has no lock: only the owner of one lock could be written by two threads at the same time, and the
- * lock itself serialises these writes.
+ * here. The table needs no lock of its own: two threads could conflict only in writing the owner of the same lock, and
+ * that lock itself serialises these writes.
  *
  * Readers hold a lock together, from when the first takes it until the last releases it: that is one hold, recorded by
  * the last. Readers are counted, except those that took the lock before the first wait; when such a reader releases the
