@@ -151,7 +151,7 @@ static uint32_t find(uint64_t hash)
 	return 0;
 }
 
-/* 0: numbers are used up, and the stack is recorded in full each time. */
+/* Assigns a number to a new stack; 0: numbers are used up, so the stack is recorded in full each time. */
 static uint32_t number_new(void)
 {
 	if (atomic_load(&numbers) >= SONDE_CALL_STACKS_MAX - 1)
@@ -160,7 +160,8 @@ static uint32_t number_new(void)
 	return number < SONDE_CALL_STACKS_MAX ? number : 0;
 }
 
-/* If all slots are taken, one of their stacks will be recorded again when it recurs. */
+/* Stores the number of a stack. If all its slots are taken, it replaces another stack, which will be recorded again
+ * when it recurs. */
 static void keep(uint64_t hash, uint32_t number)
 {
 	uint32_t at = (uint32_t)(hash % RECORDED);
@@ -190,7 +191,7 @@ static struct foreign {
 	uint64_t words[FOREIGN_B / 8];
 } foreigns[FOREIGNS];
 
-/* NULL if other threads use all staging areas. */
+/* Takes a staging area; NULL if other threads use all of them. */
 static struct foreign *foreign_take(void)
 {
 	for (uint32_t i = 0; i < FOREIGNS; i++)

@@ -75,7 +75,7 @@ struct sonde_gpu_driver {
 
 extern const struct sonde_gpu_driver sonde_gpu_driver_cuda, sonde_gpu_driver_opencl;
 
-/* By enum sonde_gpu_api; NULL if unknown. */
+/* The driver interface of an API (enum sonde_gpu_api); NULL if unknown. */
 const struct sonde_gpu_driver *sonde_gpu_driver_of(int api);
 
 /* Returns 1 if all functions were found. */

@@ -195,8 +195,8 @@ static uint32_t clock_kind(void)
 	return !forbidden && sonde_clockfit_usable() ? SONDE_RING_CLOCK_CYCLES : SONDE_RING_CLOCK_NS;
 }
 
-/* An existing file at PATH is kept: after exec a process has the same pid, and so the same file name. `used` (PATH_B
- * bytes) receives the name of the file that was created. */
+/* Creates the file. An existing file at PATH is kept: after exec a process has the same pid, and so the same file name.
+ * `used` (PATH_B bytes) receives the name of the file that was created. */
 static int open_file(struct sonde_file **out, const char *path, int may_number, char *used)
 {
 	snprintf(used, PATH_B, "%s", path);

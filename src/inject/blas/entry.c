@@ -240,7 +240,7 @@ __asm__(".text\n"
 	".endm\n");
 #endif
 
-/* In the order of blas_forms and of blas/blas.def; LAPACK routines have no CBLAS names. */
+/* Defines the names, in the order of blas_forms and of blas/blas.def; LAPACK routines have no CBLAS names. */
 #define NAME(name) __asm__("sonde_blas_name " name);
 #define NAMES_FORTRAN(name)        \
 	NAME(name "_")             \

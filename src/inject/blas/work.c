@@ -77,7 +77,7 @@ const struct blas_form blas_forms[BLAS_FORMS] = {
 #undef SONDE_BLAS
 #undef SONDE_LAPACK
 
-/* In the order of blas/entry.c. */
+/* Rows of the table of routines, in the order of blas/entry.c. */
 #define ROW(type, lapack, name, arguments) {type, lapack, #name, arguments, count_##name},
 #define ROWS_SD(...) ROW('s', __VA_ARGS__) ROW('d', __VA_ARGS__)
 #define ROWS_CZ(...) ROW('c', __VA_ARGS__) ROW('z', __VA_ARGS__)

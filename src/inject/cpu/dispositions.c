@@ -40,7 +40,8 @@ static void put_ours(sigset_t *set, int is_there)
 	memcpy(set, &word, sizeof(word));
 }
 
-/* Two copies, so that a handler never sees a partially written one. */
+/* The program's disposition for our signal. There are two copies, so that a handler never sees a partially written
+ * one. */
 static struct sigaction theirs[2];
 static _Atomic uint32_t current;
 static _Atomic uint32_t writing;

@@ -99,7 +99,7 @@ static int give_way(const char *why)
 static void request(uint8_t **buffer, size_t *size_b, size_t *max_records)
 {
 	*buffer = cuda_buffers_give(size_b, cupti.version >= CUDA_12_9);
-	*max_records = 0; /* as many as fit */
+	*max_records = 0; /* 0 = as many as fit */
 }
 
 static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t size_b, size_t valid_b)

@@ -16,7 +16,7 @@ enum { OPTIONAL, NEEDED };
 
 struct mapped {
 	char cupti[PATH_MAX]; /* "" = not mapped */
-	int major;            /* of the runtime; 0 = not mapped */
+	int major;            /* version of the mapped runtime; 0 = not mapped */
 };
 
 static int look(struct dl_phdr_info *info, size_t size_b, void *context)

@@ -190,7 +190,8 @@ struct request {
 	off_t offset;
 };
 
-/* Like mmap(); for an offset that is not a multiple of the page size, the kernel's error is right, too. */
+/* Does what mmap() does, by the real function or a system call. For an offset that is not a multiple of the page size,
+ * the system call returns the same error as the C library. */
 static void *map(const struct request *request, void *(*real)(void *, size_t, int, int, int, off_t))
 {
 	if (likely(real != NULL))

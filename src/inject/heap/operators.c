@@ -49,7 +49,7 @@ static const char *const names[OPERATOR_COUNT] = {
 #undef NEW
 #undef DELETE
 
-/* NULL = not for all callers, or not looked up yet. */
+/* The operators that serve all callers. NULL = there is none for all callers, or it was not looked up yet. */
 static _Atomic(void *) everybodys[OPERATOR_COUNT];
 
 #define ENTRY_BITS 10u
@@ -86,7 +86,8 @@ static int is_forked;
 
 /* --- operators for all callers ----------------------------------------------------------------------------------- */
 
-/* An object with any operator has operator new, so C programs pay for one lookup. */
+/* Finds the operators that serve all callers. An object that defines any operator defines operator new, so C programs
+ * pay for only one lookup. */
 void heap_operators_begin(void)
 {
 	void *first = inject_next(names[0]);

@@ -189,8 +189,8 @@ static int draw(struct hook_thread *thread, uint64_t counted_b)
 	return 1;
 }
 
-/* In a light recording a process that allocates little is not even connected: its threads draw and count down before
- * they have any state. */
+/* Counts down in a thread that has no state yet; true if the block is not sampled. In a light recording, a process that
+ * allocates little is not even connected, so its threads draw and count down before they have any state. */
 static __attribute__((noinline)) int is_counted_first(size_t size_b)
 {
 	static _Atomic uint64_t draws;

@@ -14,7 +14,7 @@
  * connection. */
 struct inject_link {
 	struct sonde_process process;
-	int code; /* of the last attempt */
+	int code; /* result of the last attempt */
 	uint32_t tries, unanswered;
 	volatile uint32_t quiet; /* calls to skip before the next attempt */
 };

@@ -329,8 +329,8 @@ static void on_thread_end(void *data)
 	inject_calls_end();
 }
 
-/* Must not run in a hook, because the C library may take a lock. Values of the first keys are stored in a thread's
- * control block; for later keys glibc allocates memory. */
+/* Creates the key whose destructor runs when a thread ends. Must not run in a hook, because the C library may take a
+ * lock. Values of the first keys are stored in a thread's control block; for later keys glibc allocates memory. */
 __attribute__((constructor)) static void make_key(void)
 {
 	if (!pthread_key_create || !pthread_setspecific)
@@ -367,8 +367,8 @@ void inject_birth_begin(const struct inject_stack *stack, int handed)
 	born = *stack;
 }
 
-/* For threads whose start was not seen (clone(), the C library's own), reads the mappings. On other stacks, such as
- * those of coroutines, no address is known to be readable. */
+/* Finds the bounds of the thread's stack: reads the mappings if the thread's start was not seen (clone(), the C
+ * library's own threads). On other stacks, such as those of coroutines, no address is known to be readable. */
 static void find_stack(struct hook_thread *thread)
 {
 	struct inject_stack stack = born;
@@ -380,7 +380,7 @@ static void find_stack(struct hook_thread *thread)
 	thread->stack_end = stack.end;
 }
 
-/* NULL = no room: the process is then no longer recorded. */
+/* A spare or new state for the thread; NULL = no room: the process is then no longer recorded. */
 static struct hook_thread *get_state(void)
 {
 	struct hook_thread *thread = hook_self ? hook_self : take_spare();
@@ -391,7 +391,8 @@ static struct hook_thread *get_state(void)
 	return thread;
 }
 
-/* NULL also in a child that shares its parent's memory (vfork). */
+/* Gives the calling thread its state; NULL = it is not recorded, as in a child that shares its parent's memory
+ * (vfork). */
 static struct hook_thread *begin(uint64_t where)
 {
 	if (hook_process->sandbox.pid && hook_process->sandbox.pid != inject_machine_pid())

@@ -27,7 +27,7 @@
 struct walk {
 	uint64_t pc, sp, fp;
 	uint64_t interrupted; /* 1 = interrupted by a signal: the address does not follow a call */
-	uint64_t low, end;    /* of the stack */
+	uint64_t low, end;    /* bounds of the stack */
 };
 
 /* Distinguishes frames with the same address that were left by a call and by a signal. */

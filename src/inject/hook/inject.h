@@ -37,11 +37,11 @@ struct inject_thread {
 	pid_t pid;     /* of the thread's process: differs in a forked child */
 	pid_t tid;     /* 0 = not sampled */
 	int timer;     /* kernel's id; −1 = none */
-	uint32_t slot; /* of the timer, in the record; INJECT_TIMERS = none */
+	uint32_t slot; /* index in inject_record->timers; INJECT_TIMERS = none */
 	volatile int busy;
 	int is_cramped;                 /* the program's alternate stack is too small for the handler */
 	uint32_t alternate;             /* number of the stack that we gave it (cpu/alternate.c); 0 = none */
-	int rounds;                     /* of destructors of thread-specific data so far */
+	int rounds;                     /* rounds of destructors of thread-specific data so far */
 	int leaves;                     /* the final event is written because sampling ends; the process continues */
 	uintptr_t stack_low, stack_end; /* possible range of its own stack; 0, 0 = unknown */
 	uint64_t serial, start_ns;
@@ -64,7 +64,7 @@ struct inject_settings {
 
 extern struct inject_settings inject_settings;
 
-/* Of the process; reads as zeros in a forked child. */
+/* State of the process; reads as zeros in a forked child. */
 struct inject_record {
 	struct inject_link link;
 	struct inject_sandbox sandbox;
@@ -77,8 +77,8 @@ extern struct inject_record *inject_record; /* NULL = not sampled */
 
 /* True if this process is sampled. */
 int inject_is_on(void);
-/* In the handler: the pool, after connecting at the first sample; NULL = none, permanently if inject_is_on() is
- * false. */
+/* Called in the handler. Returns the pool, after connecting at the first sample; NULL = none now, or for good if
+ * inject_is_on() is false. */
 struct sonde_ring_pool *inject_pool(void);
 struct sonde_process *inject_process(void);
 /* The calling process ends: records the CPU time of its main thread since its last sample. */

@@ -102,7 +102,7 @@ static inline long inject_machine_direct(long number, long a, long b, long c, lo
 #define INJECT_CALL_ANY(number, a, b, c, d, e, f, ...) \
 	inject_machine_call(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
-/* Not getpid(), which the program may have replaced. */
+/* Like getpid(), which the program may have replaced. */
 static inline pid_t inject_machine_pid(void)
 {
 	return (pid_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0);

@@ -31,7 +31,7 @@
 typedef long (*call_six)(long number, long a, long b, long c, long d, long e, long f);
 typedef int (*call_prctl)(long option, long a, long b, long c, long d);
 
-/* In ordinary memory: a forked child inherits the filter. */
+/* True once the process has sandboxed itself. In ordinary memory, because a forked child inherits the filter. */
 static _Atomic uint32_t is_locked_in;
 static _Atomic uint32_t child_is_locked_in; /* a child of vfork, which shares our memory */
 static struct inject_sandbox *watched;      /* NULL = we make no system calls at all */
@@ -197,7 +197,7 @@ static void look_for(struct line *line, char c)
 	}
 }
 
-/* Not the C library's functions: sanitizers replace them and are not initialised yet. */
+/* Reads /proc/self/status without functions of the C library: sanitizers replace them, and are not initialised yet. */
 int inject_sandbox_is_inherited(uint64_t recorders)
 {
 	struct line mode = {.title = "\nSeccomp:"}, filters = {.title = "\nSeccomp_filters:"};

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Of the process; reads as zeros in a forked child. */
+/* State of the process; reads as zeros in a forked child. */
 struct inject_sandbox {
 	_Atomic uint32_t calling; /* threads inside system calls of ours */
 	pid_t pid;                /* 0 in a child whose fork we did not see */

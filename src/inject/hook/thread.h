@@ -20,7 +20,7 @@
 
 #define HOOK_OUTSIDE 1u /* in no hook */
 
-/* Of one thread; owner: the thread. Reads as zeros in a forked child. Fields used by hooks come first. */
+/* State of one thread, which owns it. Reads as zeros in a forked child. Fields used by hooks come first. */
 struct hook_thread {
 	uint64_t
 	    where; /* HOOK_OUTSIDE, or the stack address of the hook that the thread is in; 0 = in a forked child */
@@ -29,11 +29,11 @@ struct hook_thread {
 	uint64_t begun;               /* the last block returned, if it was recorded */
 	uint64_t deleted;             /* the block that operator delete is about to free */
 	struct hook_frame *innermost; /* points into `frames` */
-	uint8_t status;               /* of the last walk that reached the outermost frame */
+	uint8_t status;               /* result of the last walk to the outermost frame */
 	uint8_t is_cut;               /* frames[1] is not the outermost frame: there were too many */
 	uint8_t has_cycles;
 	uint8_t has_paused;  /* has waited in vain for a chunk: does not wait again until it gets one */
-	uint64_t generation; /* of the rules that the frames were unwound with */
+	uint64_t generation; /* generation of the rules by which the frames were unwound */
 	uint64_t stack_low, stack_end;
 	_Atomic uint64_t *end;
 	struct sonde_ring_pool *pool;
@@ -86,7 +86,7 @@ static inline void hook_thread_leave(struct hook_thread *thread)
  * With 0 words nothing counts as lost if there is no chunk yet. */
 int hook_thread_capacity(struct hook_thread *thread, uint32_t words);
 
-/* The same for a block's allocation or free. */
+/* Ensures room for the record of a block's allocation or free. */
 static inline int hook_thread_has_capacity(struct hook_thread *thread)
 {
 	return likely(thread->at < thread->limit) || hook_thread_capacity(thread, 4);

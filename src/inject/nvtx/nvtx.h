@@ -44,7 +44,7 @@ struct nvtx_name {
 	uint32_t domain;
 	uint16_t kind;                    /* enum nvtx_kind */
 	uint16_t key_b;                   /* length of the original text */
-	_Atomic(struct nvtx_name *) zone; /* of a string: the name of its zones, once used */
+	_Atomic(struct nvtx_name *) zone; /* for a string: the name of its zones, once used */
 	char *key;
 };
 
@@ -63,7 +63,7 @@ struct nvtx_name *nvtx_name_of(enum nvtx_kind kind, uint32_t domain, const struc
 			       int *is_whole);
 /* The name for the remainder of a zone that had to be ended early; never NULL. */
 struct nvtx_name *nvtx_name_continued(const struct nvtx_name *zone);
-/* NULL = no room. */
+/* Registers a string; NULL = no room. */
 struct nvtx_name *nvtx_string_new(uint32_t domain, const char *text, size_t text_b);
 /* The string of a handle; NULL = not a handle of ours. */
 struct nvtx_name *nvtx_string_of(const void *handle);

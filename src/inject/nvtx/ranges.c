@@ -102,7 +102,7 @@ static void take_names(struct thread *thread)
 	}
 }
 
-/* NULL = out of memory. */
+/* Creates the thread's state, or adapts it in a forked child; NULL = out of memory. */
 static __attribute__((noinline)) struct thread *thread_again(uint32_t now)
 {
 	int saved = errno;

@@ -25,7 +25,7 @@ struct command {
 	uint32_t operation, tid, queue, device;
 	uint32_t next;
 	uint8_t is_held;
-	uint8_t is_counted; /* as lost: it is not reported any more */
+	uint8_t is_counted; /* counted as lost: it is not reported any more */
 	uint64_t from_ns, to_ns, correlation, size_b;
 };
 
@@ -367,7 +367,7 @@ void opencl_commands_end(void)
 		sonde_activity_lost("OpenCL: not finished at exit", count);
 }
 
-/* In a forked child: the commands are its parent's. */
+/* Forgets all commands in a forked child: they are its parent's. */
 void opencl_commands_forget(void)
 {
 	used = 1;

@@ -123,7 +123,7 @@ static cl_mem created(cl_mem memory, const struct made *made)
 	return memory;
 }
 
-/* An image that is a view of a buffer uses the buffer's memory. */
+/* True if an image is a view of a buffer, whose memory it then uses. */
 static int is_view(const cl_image_desc *image)
 {
 	return image && image->mem_object;

@@ -67,7 +67,7 @@ void opencl_map_remove(struct opencl_map *map, const void *key);
 struct opencl_what {
 	const char *call; /* "clEnqueueReadBuffer": a literal */
 	uint32_t kind;    /* enum sonde_operation_kind of the device operation */
-	const char *name; /* of a kernel (opencl_name()); NULL = the call's name */
+	const char *name; /* name of a kernel (opencl_name()); NULL = the call's name */
 	uint32_t grid[3], block[3];
 	uint32_t local_b, shared_b;
 	uint8_t from, to; /* enum sonde_memory_kind */

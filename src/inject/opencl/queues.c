@@ -115,7 +115,7 @@ struct opencl_queue *opencl_queue_learn(cl_command_queue handle)
 	return queue || code != CL_SUCCESS ? queue : add(&made);
 }
 
-/* In a forked child. */
+/* Forgets all queues in a forked child. */
 void opencl_queues_forget(void)
 {
 	for (uint32_t i = 0; i < most; i++) {

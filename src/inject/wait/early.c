@@ -43,7 +43,7 @@
 enum state { UNTRIED = 0, OPEN, OVER };
 
 static struct {
-	uint32_t pid, fd; /* of the recorder; 0 = it has prepared no slots */
+	uint32_t pid, fd; /* of the recorder and its memory; 0 = there are no slots */
 } place;
 static _Atomic uint32_t has_threads; /* of this process, or of its parent before the fork */
 
@@ -104,7 +104,7 @@ static uint32_t own_pid(void)
 	return got > 0 ? pid : 0;
 }
 
-/* NULL = out of memory. */
+/* Maps a part of the recorder's memory; NULL = out of memory. */
 static void *map(int fd, uint64_t offset, size_t size_b)
 {
 	long at = inject_machine_call(SYS_mmap, 0, (long)size_b, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (long)offset);
@@ -181,8 +181,9 @@ static int open_slot(struct hook_early *early)
 	return 1;
 }
 
-/* Only the first thread of a process has a slot. In a forked child of a multi-threaded parent, the dynamic loader's
- * lock, which put_mappings() takes, may be held by a thread that no longer exists. */
+/* Opens a slot for the process, if this is its first thread and it never had others. In a forked child of a
+ * multi-threaded parent, the dynamic loader's lock, which put_mappings() takes, may be held by a thread that no longer
+ * exists. */
 static int begin(struct hook_early *early, pid_t pid)
 {
 	if (atomic_load(&has_threads) || inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0) != pid)

@@ -106,7 +106,7 @@
 	CALL(int, accept4, (int of, struct sockaddr *from, socklen_t *from_b, int flags), (of, from, from_b, flags), \
 	     CONNECT)
 
-/* The same, with a mode after the flags if a file may be created. */
+/* Like OPENERS, for calls that have a mode after the flags if a file may be created. */
 #define MODE_OPENERS(CALL)                                                                     \
 	CALL(int, open, (const char *path, int flags, ...), (path, flags, mode))               \
 	CALL(int, open64, (const char *path, int flags, ...), (path, flags, mode))             \
@@ -178,7 +178,7 @@ __attribute__((noinline)) void wait_tell(uint64_t began_at, enum sonde_wait_kind
 	wait_record_until(&call, ended, caller);
 }
 
-/* Before the functions are known, or if the C library lacks one. */
+/* Handles a call before the functions are known, or of a function that the C library lacks. */
 #define NEEDS(type, name)             \
 	if (!WAIT_KNOWN(next.name)) { \
 		errno = ENOSYS;       \

@@ -23,7 +23,7 @@
 
 /* Reads as zeros in a forked child. */
 struct names {
-	_Atomic uint32_t objects[DESCRIPTORS]; /* by descriptor; 0 = unknown */
+	_Atomic uint32_t objects[DESCRIPTORS]; /* numbers of objects, by descriptor; 0 = unknown */
 	inject_slot slots[1u << SLOT_BITS];
 };
 

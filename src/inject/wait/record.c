@@ -98,7 +98,7 @@ static int is_others(const struct hook_thread *thread)
 	return !is_own;
 }
 
-/* Like hook_thread_enter(). */
+/* Like hook_thread_enter(), but NULL in a process that shares our memory. */
 static inline struct hook_thread *enter(void)
 {
 	return has_begun() && unlikely(is_others(hook_self)) ? NULL : hook_thread_enter();
@@ -198,7 +198,7 @@ void wait_record(const struct wait_call *call, const struct hook_caller *caller)
 	wait_record_until(call, call->began ? wait_now() : 0, caller);
 }
 
-/* 0 = there are too many. */
+/* Assigns the next number for an object; 0 = there are too many. */
 static uint32_t give_number(void)
 {
 	_Atomic uint32_t *given = &hook_process->objects;

@@ -103,7 +103,7 @@ static ssize_t stream_write(FILE *stream, const void *from, ssize_t size_b)
 	return result;
 }
 
-/* Like close(). */
+/* Replaces _IO_file_close: does what the hook of close() does. */
 static int stream_close(FILE *stream)
 {
 	uint64_t began_at = began();
@@ -249,7 +249,7 @@ FOPEN(fopen64)
 FREOPEN(freopen)
 FREOPEN(freopen64)
 
-/* For streams whose descriptor the C library closes without a visible call. */
+/* Forgets the object of the stream's descriptor, which the C library is about to close without a visible call. */
 static void forget_stream(FILE *stream)
 {
 	int fd = descriptor_of(stream);
