@@ -78,7 +78,7 @@ static char **find(const struct sonde_launch *launch, const char *name)
 	return NULL;
 }
 
-/* Appends to a list that ends with NULL; takes `text`, NULL if there was no memory for it. */
+/* Appends to a list that ends with NULL; takes ownership of `text`, which is NULL if there was no memory for it. */
 static int append(char ***list, size_t *count, char *text, const char *what)
 {
 	char **grown = text ? realloc(*list, (*count + 2) * sizeof *grown) : NULL;

@@ -130,8 +130,8 @@ static int is_stuck(struct sonde_process *process, const struct sonde_ring_pool 
 }
 
 /* A short wait pays off while the pool can grow, and for a thread's first chunks, because other threads may just have
- * exited. Only once: a hung drainer must not slow down every event. `step`: steps waited; `still`: of these, since a
- * chunk last became free. */
+ * exited. A thread waits only once, because a hung drainer must not slow down every event. `step`: steps waited;
+ * `still`: of these, since a chunk last became free. */
 static int may_wait(struct sonde_process *process, struct sonde_ring_pool *pool, struct sonde_thread *thread,
 		    uint32_t step, uint32_t still)
 {

@@ -24,7 +24,7 @@ struct name {
 	struct sonde_place place;
 	uint32_t started;
 	uint64_t count, total_ns, min_ns, max_ns; /* after the warm-up */
-	uint64_t inside_ns;                       /* time of scopes nested in those */
+	uint64_t inside_ns;                       /* time of scopes nested in the counted ones */
 	double square_ns;                         /* sum of squares */
 };
 

@@ -135,7 +135,7 @@ struct sonde_thread {
 	uint32_t waited; /* waits for a chunk that failed */
 	uint32_t taken;  /* chunks taken */
 	uint32_t waited_long;
-	uint32_t waits;  /* 1: waits for a chunk instead of dropping the event, which is of a program's pool */
+	uint32_t waits;  /* 1: the event is of a program's pool, so it waits for a chunk and is not dropped */
 	uint32_t owed;   /* pending ends */
 	uint32_t opened; /* pending begins */
 	uint64_t depth_lost;

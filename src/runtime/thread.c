@@ -386,8 +386,8 @@ static void zone_inside(struct sonde_thread *thread, struct sonde_ring_pool *poo
 	sonde_process_lost(pool, SONDE_RING_LOST_SIGNAL, 1);
 }
 
-/* Like sonde_thread_enter(), but from here on handlers store no words, and those stored before are complete. `inside`:
- * we are such a handler, and must not leave. */
+/* Like sonde_thread_enter(), but from here on handlers store no words, and those stored before are complete. *inside:
+ * the caller is such a handler, and must not call sonde_thread_leave(). */
 static struct sonde_thread *zone_enter(struct sonde_ring_pool **pool, int *inside)
 {
 	struct sonde_thread *thread = sonde_thread_current();

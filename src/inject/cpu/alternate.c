@@ -12,10 +12,10 @@
  * its signals. Withholding SA_ONSTACK from the kernel until the program calls sigaltstack() was tried: we do not see
  * Go's calls, and Go stops if its handler runs on another stack.
  *
- * Rejected: a thread of ours that samples the others (only a tracer can read another thread's registers); a
- * handler with a small frame (the kernel's is the larger one); checking in the handler (too late). The table has room
- * for INJECT_TIMERS threads at a time. In further threads the handler runs on the stack that it interrupts; likewise if
- * the process's limits on memory (RLIMIT_AS, RLIMIT_DATA) leave less than eight times what the stacks would take.
+ * Rejected: a thread of ours that samples the others (only a tracer can read another thread's registers); a handler
+ * with a small frame (the kernel's is the larger one); checking in the handler (too late). The table has room for
+ * INJECT_TIMERS threads at a time. In further threads the handler runs on the stack that it interrupts. It also does so
+ * if the process's limits on memory (RLIMIT_AS, RLIMIT_DATA) leave less than eight times what our stacks would take.
  */
 #include <errno.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* hook_rules.c: the unwind rule of each return address: one row of a call-frame table, looked up once.
  *
  * The recorder compiles the tables and passes their cache files; each module is requested once. Rules are kept in a
- * hash table of the process, which is read without a lock. Adding a rule takes a lock; a signal handler inside a hook
- * works without it, and so do all threads if the owner never releases it: an unwind without a rule only yields a
- * truncated stack.
+ * hash table of the process, which is read without a lock. Adding a rule takes a lock. A signal handler that has
+ * interrupted the owner of the lock adds no rule, and no thread does if the owner never releases the lock: an unwind
+ * without a rule only yields a truncated stack.
  */
 #include <errno.h>
 #include <fcntl.h>

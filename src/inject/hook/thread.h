@@ -46,7 +46,7 @@ struct hook_thread {
 	uint64_t random;
 	/* outermost first, from [1] on: [0] is a sentinel that is in no stack and has the highest slot */
 	struct hook_frame frames[HOOK_WALK_MAX + 1];
-	struct hook_check checks[HOOK_WALK_MAX * HOOK_READS_MAX]; /* likewise */
+	struct hook_check checks[HOOK_WALK_MAX * HOOK_READS_MAX]; /* outermost first, too */
 	/* leaf first; not a local variable, since the thread's stack may be small */
 	struct hook_step steps[HOOK_WALK_MAX];
 };

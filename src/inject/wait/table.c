@@ -62,8 +62,9 @@ static struct wait_lock *find(const void *address, int make)
 	return NULL;
 }
 
-/* True if another thread ends such a wait by an unlock, post or signal, which is recorded while threads wait. Waits for
- * conditions and semaphores can be cancelled without notice: then calls are recorded although no thread waits. */
+/* True if waits of this kind are ended by another thread's unlock, post or signal: that call is recorded while threads
+ * wait. Waits for conditions and semaphores can be cancelled without notice; after that, calls are recorded although no
+ * thread waits. */
 static int is_given(enum sonde_wait_kind kind)
 {
 	return kind == SONDE_WAIT_MUTEX || kind == SONDE_WAIT_READ_LOCK || kind == SONDE_WAIT_WRITE_LOCK ||
