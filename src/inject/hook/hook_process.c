@@ -20,7 +20,7 @@
 #include "inject/hook/stacks.h"
 #include "inject/hook/thread.h"
 
-#define LEAST_B (8u << 20) /* address space that must be left to us; our tables are smaller if little is left */
+#define LEAST_B (8u << 20) /* address space that must be left for our memory; we take less of it if little is left */
 
 struct hook_process *hook_process;
 int hook_is_lazy;
