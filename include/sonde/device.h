@@ -1,16 +1,16 @@
 /* device.h: adds device work to a profile: activities of GPUs and other accelerators, and the host's calls for them.
  *
- * `sonde record --gpu` records CUDA and OpenCL automatically, and adds the activities reported here. These functions
- * are for programs and layers on top of other interfaces (Vulkan, SYCL, a custom accelerator) that know the device's
- * timing:
+ * `sonde record --gpu` records CUDA and OpenCL automatically, and adds the activities that a program reports by these
+ * functions. These functions are for programs and layers on top of other interfaces (Vulkan, SYCL, a custom
+ * accelerator) that know the device's timing:
  *
- * 	uint32_t device = sonde_device_add(&(struct sonde_device_info){.api = "Vulkan", .name = name});
- * 	uint32_t queue = sonde_queue_add(&(struct sonde_queue_info){.device = device, .name = "compute"});
- * 	uint32_t blur = sonde_operation_add(&(struct sonde_operation_info){
- * 	    .kind = SONDE_OPERATION_KERNEL, .name = "blur", .grid = {64, 64, 1}, .block = {16, 16, 1}});
- * 	...
- * 	sonde_activity_add(&(struct sonde_activity){
- * 	    .operation = blur, .queue = queue, .queued_ns = asked, .start_ns = from, .end_ns = to});
+ *	uint32_t device = sonde_device_add(&(struct sonde_device_info){.api = "Vulkan", .name = name});
+ *	uint32_t queue = sonde_queue_add(&(struct sonde_queue_info){.device = device, .name = "compute"});
+ *	uint32_t blur = sonde_operation_add(&(struct sonde_operation_info){
+ *	    .kind = SONDE_OPERATION_KERNEL, .name = "blur", .grid = {64, 64, 1}, .block = {16, 16, 1}});
+ *	...
+ *	sonde_activity_add(&(struct sonde_activity){
+ *	    .operation = blur, .queue = queue, .queued_ns = asked, .start_ns = from, .end_ns = to});
  *
  * An operation is a kind of work (a kernel with its launch configuration, a copy between two kinds of memory); an
  * activity is one execution of it. Activities may be reported late, in any order, from any thread.

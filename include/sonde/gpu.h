@@ -18,9 +18,9 @@
  * Streams: a CUstream or cudaStream_t (NULL: the default stream) whose context is current, or a cl_command_queue with
  * CL_QUEUE_PROFILING_ENABLE (a queue without it has no times: SONDE_ERR_ARGUMENT). A scope lasts from the completion of
  * everything enqueued before the start to the completion of everything enqueued before the stop, so it includes the
- * time that the stream waits for the host to launch. In an out-of-order queue, work after the start need not wait for
- * it. CUDA events are accurate to about 0.5 µs. A stream that is being captured into a graph is refused, because its
- * events have no times.
+ * time that the stream waits for the host to launch. In an out-of-order queue, work that is enqueued after the start
+ * does not necessarily wait for the start. CUDA events are accurate to about 0.5 µs. A stream that is being captured
+ * into a graph is refused, because its events have no times.
  *
  * Scopes may nest and may span several streams: a stop ends the newest scope of that name and stream. A timer holds up
  * to 512 pending scopes with up to 64 names. A lock serialises the calls of one timer, so a waiting call blocks the

@@ -139,7 +139,7 @@ static inline __attribute__((always_inline)) void sonde_hot_end(void)
 		sonde_hot_store(slot, sonde_hot_time() << 20);
 }
 
-/* An end and a begin that share one clock reading. */
+/* Ends the innermost zone and begins another, with one clock reading. */
 static inline __attribute__((always_inline)) void sonde_hot_next(struct sonde_place *site)
 {
 	struct sonde_hot *hot = sonde_hot_self;

@@ -94,11 +94,11 @@ struct sonde_options {
 
 /* Starts recording into `path` (verbatim, except that %p becomes the pid). A forked child writes a file of its own next
  * to it: x.sonde becomes x.PID.sonde, any other name NAME.PID.sonde. Under `sonde record`, events go to its recording
- * instead, and `path` may be NULL. Never overwrites: an existing file is SONDE_ERR_FILE, and query results remain those
- * of the previous recording. Starts one thread and maps about 140 MB of address space, most of it never touched and
- * reused by later recordings; if a limit forbids that, the result is SONDE_ERR_SYSTEM and the program runs unrecorded.
- * If a signal, even SIGKILL, kills the process, its own recording loses only about the last 20 ms (events not yet
- * drained), and a recording by `sonde record` loses nothing. `options` may be NULL. */
+ * instead, and `path` may be NULL. Never overwrites: if the file exists, the result is SONDE_ERR_FILE, and query
+ * results remain those of the previous recording. Starts one thread and maps about 140 MB of address space, most of it
+ * never touched and reused by later recordings; if a limit forbids that, the result is SONDE_ERR_SYSTEM and the program
+ * runs unrecorded. If a signal, even SIGKILL, kills the process, its own recording loses only about the last 20 ms
+ * (events not yet drained), and a recording by `sonde record` loses nothing. `options` may be NULL. */
 SONDE_CALL(int, sonde_start(const char *path), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_start_with(const char *path, const struct sonde_options *options), SONDE_ERR_OFF)
 /* Stops recording and closes the file; also done at exit. Query results stay available. */
@@ -163,7 +163,7 @@ SONDE_CALL(int, sonde_thread_name(const char *name), SONDE_ERR_OFF)
  * its own recording, a call is recorded with its thread only. May be called from signal handlers: a call that
  * interrupts another sonde function of its thread is dropped and counted. If a ring is full, a call waits up to 30 s
  * for space, because totals with gaps are wrong; after that, calls are dropped and counted (SONDE_ERR_FULL). Names have
- * at most 255 bytes; at most 4096 per process.
+ * at most 255 bytes; a process can use at most 4096 names.
  */
 SONDE_CALL(int, sonde_alloc(const char *name, const void *block, size_t size_b), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_free(const char *name, const void *block), SONDE_ERR_OFF)

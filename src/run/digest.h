@@ -9,7 +9,7 @@ struct sonde_digest {
 	uint64_t size_b, hash; /* XXH3 */
 };
 
-/* 0, or a negative errno with a message; -EINVAL if it is not a regular file. */
+/* Computes a file's size and hash. 0, or a negative errno with a message; -EINVAL if it is not a regular file. */
 int sonde_digest_file(struct sonde_digest *out, const char *path);
 
 /* Finds a command as the shell would: the word itself if it contains a slash, else along PATH. -ENOENT without a

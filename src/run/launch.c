@@ -78,7 +78,7 @@ static char **find(const struct sonde_launch *launch, const char *name)
 	return NULL;
 }
 
-/* Appends to a list that ends with NULL; takes `text`, NULL if there was no memory for it. */
+/* Appends to a list that ends with NULL; takes ownership of `text`, which is NULL if there was no memory for it. */
 static int append(char ***list, size_t *count, char *text, const char *what)
 {
 	char **grown = text ? realloc(*list, (*count + 2) * sizeof *grown) : NULL;
@@ -148,7 +148,8 @@ static int list_paths(struct sonde_launch *launch)
 	}
 }
 
-/* A PATH directory that this user may not enter makes exec return EACCES for a command that exists nowhere. */
+/* The error to report for a failed exec. If the user may not enter a directory of PATH, exec returns EACCES even for a
+ * command that exists nowhere: this becomes ENOENT. */
 static int exec_error(const struct sonde_launch *launch, int code)
 {
 	struct stat status;

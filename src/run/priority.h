@@ -9,7 +9,7 @@ struct sonde_priority {
 	unsigned long long slice_ns; /* 0 = unchanged */
 };
 
-/* Whatever may not be raised stays as it is. */
+/* Raises the priority, as far as this user may, and stores the previous one in `before`. */
 void sonde_priority_raise(struct sonde_priority *before);
 void sonde_priority_restore(const struct sonde_priority *before);
 

@@ -2,8 +2,8 @@
 #ifndef SONDE_RUN_REDACTED_H
 #define SONDE_RUN_REDACTED_H
 
-/* As many words, followed by NULL, in one block that the caller frees. *count, if not NULL, is set to the number of
- * secrets removed. NULL if out of memory. */
+/* Returns a copy of the words without their secrets: as many words, followed by NULL, in one block that the caller
+ * frees. *count, if not NULL, is set to the number of secrets removed. NULL if out of memory. */
 char **sonde_redacted_words(char *const *words, unsigned *count);
 
 #endif

@@ -8,7 +8,7 @@
  * copied. NULL if out of memory. The caller frees it. */
 char *sonde_shell_line(char *const *words);
 
-/* The same for arbitrary words: a single word is quoted, too. */
+/* Like sonde_shell_line(), but a single word is quoted, too. */
 char *sonde_shell_quoted(char *const *words);
 
 /* Runs a `--prepare` line before a command, with standard input and output at /dev/null, and waits. 0, also if a signal

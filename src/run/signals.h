@@ -23,8 +23,8 @@ int sonde_signals_take_forward(void);
 /* Restores the original dispositions that another command would inherit. */
 void sonde_signals_give_back(void);
 
-/* Numbers of signals received: of those that would have ended us; of those with which users end programs (INT, TERM,
- * HUP and QUIT); of INT. */
+/* The number of signals received so far. sonde_signals_ends(): signals that would have ended us; sonde_signals_quits():
+ * those with which users end programs (INT, TERM, HUP and QUIT); sonde_signals_interrupts(): INT only. */
 unsigned sonde_signals_ends(void);
 unsigned sonde_signals_quits(void);
 unsigned sonde_signals_interrupts(void);

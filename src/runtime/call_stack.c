@@ -3,10 +3,10 @@
  *
  * The recorder unwinds a copy of the stack. A program makes its calls from the same few call sites again and again, so
  * a stack is identified by the words that unwinding can depend on, at their positions: addresses of code and of the
- * stack. Counters, times and stale values do not matter. Code lies in the program's own segments or where the kernel
- * maps files: in the TiB below this library and everything above it up to the end of addresses, which includes the
- * stacks. Two stacks that agree in these words unwind alike, so only the first is recorded. (Exception: stacks that
- * differ only in generated code mapped elsewhere: MAP_32BIT, the heap.)
+ * stack. Counters, times and stale values do not matter. Code lies in the program's own segments, or where the kernel
+ * maps files. The latter is taken to be the TiB below this library, and everything above the library up to the end of
+ * the address space, which includes the stacks. Two stacks that agree in these words unwind alike, so only the first is
+ * recorded. (Exception: stacks that differ only in generated code mapped elsewhere: MAP_32BIT, the heap.)
  *
  * Stack numbers belong to a thread: the event that defines a number precedes its uses in the same ring. If the stack
  * pointer is outside the thread's stack (coroutines), the stack is copied with process_vm_readv, which stops at the end
@@ -151,7 +151,7 @@ static uint32_t find(uint64_t hash)
 	return 0;
 }
 
-/* 0: numbers are used up, and the stack is recorded in full each time. */
+/* Assigns a number to a new stack; 0: numbers are used up, so the stack is recorded in full each time. */
 static uint32_t number_new(void)
 {
 	if (atomic_load(&numbers) >= SONDE_CALL_STACKS_MAX - 1)
@@ -160,7 +160,8 @@ static uint32_t number_new(void)
 	return number < SONDE_CALL_STACKS_MAX ? number : 0;
 }
 
-/* If all slots are taken, one of their stacks will be recorded again when it recurs. */
+/* Stores the number of a stack. If all its slots are taken, it replaces another stack, which will be recorded again
+ * when it recurs. */
 static void keep(uint64_t hash, uint32_t number)
 {
 	uint32_t at = (uint32_t)(hash % RECORDED);
@@ -190,7 +191,7 @@ static struct foreign {
 	uint64_t words[FOREIGN_B / 8];
 } foreigns[FOREIGNS];
 
-/* NULL if other threads use all staging areas. */
+/* Takes a staging area; NULL if other threads use all of them. */
 static struct foreign *foreign_take(void)
 {
 	for (uint32_t i = 0; i < FOREIGNS; i++)

@@ -9,7 +9,7 @@
  *
  * No wait may stop a program for ever. If nothing becomes free for 30 s, or for 2 s while the recorder is stopped
  * (SIGSTOP, debugger), events are dropped and counted until a chunk becomes free. Steps are counted instead of time,
- * because no steps pass while the program itself is stopped. Less than 30 s would lose events while a live recorder
+ * because no steps pass while the program itself is stopped. A limit below 30 s would lose events while a live recorder
  * does long work.
  */
 #include <errno.h>
@@ -25,9 +25,9 @@
 #define WAIT_STEP_NS 500000
 #define WAIT_STEPS_GROW 20
 #define WAIT_STEPS_FIRST 200
-#define WAIT_STEPS_STILL 60000  /* of a drainer without progress */
-#define WAIT_STEPS_STOPPED 4000 /* of a stopped one */
-#define FIRST_CHUNKS 4u         /* of a thread: zones, events, counters and a histogram */
+#define WAIT_STEPS_STILL 60000  /* while the drainer makes no progress */
+#define WAIT_STEPS_STOPPED 4000 /* while the recorder is stopped */
+#define FIRST_CHUNKS 4u         /* that a thread needs: zones, events, counters and a histogram */
 #define WAIT_STEPS_CHECK 100    /* steps between checks that the drainer is still there */
 
 #define MAP_AHEAD 64u
@@ -130,8 +130,8 @@ static int is_stuck(struct sonde_process *process, const struct sonde_ring_pool 
 }
 
 /* A short wait pays off while the pool can grow, and for a thread's first chunks, because other threads may just have
- * exited. Only once: a hung drainer must not slow down every event. `step`: steps waited; `still`: of these, since a
- * chunk last became free. */
+ * exited. A thread waits only once, because a hung drainer must not slow down every event. `step`: steps waited;
+ * `still`: of these, since a chunk last became free. */
 static int may_wait(struct sonde_process *process, struct sonde_ring_pool *pool, struct sonde_thread *thread,
 		    uint32_t step, uint32_t still)
 {
@@ -193,8 +193,8 @@ static void remember(struct sonde_thread *thread, struct sonde_ring_pool *pool, 
 	thread->owned[at].seq = seq;
 }
 
-/* Takes the thread's oldest chunk that the drainer has not finished, except the chunks it writes to: an event that this
- * signal handler has interrupted may have reserved a word there. */
+/* Takes the thread's oldest chunk that the drainer has not finished, except the chunks that the thread writes to: if we
+ * are in a signal handler, the event that it has interrupted may have reserved a word there. */
 static struct sonde_ring_chunk *take_own(struct sonde_thread *thread, struct sonde_ring_pool *pool)
 {
 	for (uint32_t left = thread->owned_count; left; left--) {

@@ -30,7 +30,7 @@ static int is_on(void)
 	return process && sonde_process_pool(process) && sonde_is_on();
 }
 
-/* 0 = too many, or nothing is being recorded. */
+/* Assigns the next number; 0 = there are too many, or nothing is being recorded. */
 static uint32_t number_of(_Atomic uint32_t *given)
 {
 	if (!is_on() || atomic_load(given) >= SONDE_DEVICE_NUMBER_MAX)

@@ -19,7 +19,7 @@ struct sonde_gpu_cuda {
 	int (*event_destroy)(void *event);
 	int (*context_current)(void **context);
 	int (*is_capturing)(void *stream, int *status); /* NULL: an old driver without stream capture */
-	int (*capture_mode)(int *mode);                 /* NULL: likewise */
+	int (*capture_mode)(int *mode);                 /* NULL: an old driver, as above */
 	int (*memory)(size_t *free_b, size_t *total_b); /* NULL: the driver cannot report memory */
 };
 
@@ -75,7 +75,7 @@ struct sonde_gpu_driver {
 
 extern const struct sonde_gpu_driver sonde_gpu_driver_cuda, sonde_gpu_driver_opencl;
 
-/* By enum sonde_gpu_api; NULL if unknown. */
+/* The driver interface of an API (enum sonde_gpu_api); NULL if unknown. */
 const struct sonde_gpu_driver *sonde_gpu_driver_of(int api);
 
 /* Returns 1 if all functions were found. */

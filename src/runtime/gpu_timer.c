@@ -24,7 +24,7 @@ struct name {
 	struct sonde_place place;
 	uint32_t started;
 	uint64_t count, total_ns, min_ns, max_ns; /* after the warm-up */
-	uint64_t inside_ns;                       /* time of scopes nested in those */
+	uint64_t inside_ns;                       /* time of scopes nested in the counted ones */
 	double square_ns;                         /* sum of squares */
 };
 
@@ -204,7 +204,8 @@ static void reading_add(struct sonde_gpu_timer *timer, struct name *name, uint32
 
 /* --- scopes ------------------------------------------------------------------------------------------------------- */
 
-/* Scopes nested in a scope that is going away belong to its name from now on, or to nothing. */
+/* The scope `outer` is about to be freed: from now on, scopes nested in it refer to its name instead (outer_name), or
+ * to nothing (0). */
 static void insides_pass(struct sonde_gpu_timer *timer, uint32_t outer, uint32_t outer_name)
 {
 	for (uint32_t at = 0; at < timer->live_count; at++) {

@@ -207,7 +207,7 @@ static int connect_whole(int fd, const struct sockaddr_un *address, socklen_t ad
 	return failed ? -errno : 0;
 }
 
-/* Returns the error of the first way if all fail. */
+/* Tries the recorder's addresses one after another; if all fail, returns the error of the first. */
 static int connect_any(int fd, const char *name)
 {
 	struct sockaddr_un address;

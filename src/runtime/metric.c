@@ -72,7 +72,8 @@ static void raise_to(_Atomic uint64_t *word, uint64_t value)
 		;
 }
 
-/* Only this thread writes; each addition is one instruction, so handlers may record into the same histogram. */
+/* Adds a value to a histogram. Only this thread writes to it, and each addition is one instruction, so signal handlers
+ * may record into the same histogram. */
 static void hist_add(struct sonde_ring_chunk *chunk, uint64_t value)
 {
 	struct sonde_hot_hist *hist = (struct sonde_hot_hist *)(void *)chunk;

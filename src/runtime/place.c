@@ -167,8 +167,8 @@ uint32_t sonde_place_named(struct sonde_ring_pool *pool, uint32_t kind, const ch
 #define HIDDEN UINT32_C(0x80000000) /* larger than any entry: the drainer skips it */
 _Static_assert(SONDE_RING_SITES_B < HIDDEN, "no offset of an entry has that bit");
 
-/* Other threads of the parent keep using its pool: entries made after its index was read have no events of ours. Our
- * pool may be drained already, so entries are complete before it exposes them. */
+/* The parent's threads keep adding sites to its pool: sites added after its index was read are not copied, and no event
+ * of ours refers to them. Our pool may already be drained, so entries are hidden until they are complete. */
 void sonde_place_inherit(struct sonde_ring_pool *into, const struct sonde_ring_pool *from)
 {
 	_Atomic uint32_t *to_index = sonde_ring_site_index(into), *from_index = sonde_ring_site_index(from);

@@ -116,7 +116,7 @@ void sonde_pool_chunk_unknown(struct sonde_pool_chunk *chunk, uint64_t time_ns)
 	chunk->summary.unknown++;
 }
 
-/* Moves the columns behind the first one; returns the total size. */
+/* Moves the other columns so that they directly follow the first; returns the size of all. */
 static uint32_t body_join(struct sonde_pool_chunk *chunk)
 {
 	const struct {

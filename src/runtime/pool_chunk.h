@@ -43,7 +43,7 @@ struct sonde_pool_chunk {
 	uint32_t count, forms;
 	uint64_t min_ns, max_ns;
 	uint32_t run_thread, run;
-	uint32_t last_site; /* of the previous form */
+	uint32_t last_site; /* site id of the previous form */
 	uint8_t *block_at, *life_at, *site_at, *size_at, *thread_at, *time_at;
 	struct sonde_heap_stat stats[SONDE_POOL_CHUNK_SITES]; /* summary.sites rows */
 	struct sonde_pool_site *sites[SONDE_POOL_CHUNK_SITES];

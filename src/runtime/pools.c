@@ -336,7 +336,7 @@ static void chunk_end(struct sonde_pools *pools, const struct heap *heap)
 	sonde_pool_chunk_begin(&pools->chunk, heap->id, heap->sums.live_b, heap->sums.live_blocks);
 }
 
-/* Before each event: a chunk never spans a snapshot, and never exceeds its maximum of events. */
+/* Called before each event: ends the heap's chunk if it is full, or if a snapshot lies between it and the event. */
 static void chunk_make_space(struct sonde_pools *pools, const struct heap *heap, uint64_t time_ns)
 {
 	int is_over = sonde_pool_chunk_is_full(&pools->chunk);

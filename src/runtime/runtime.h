@@ -135,7 +135,7 @@ struct sonde_thread {
 	uint32_t waited; /* waits for a chunk that failed */
 	uint32_t taken;  /* chunks taken */
 	uint32_t waited_long;
-	uint32_t waits;  /* 1: waits for a chunk instead of dropping the event, which is of a program's pool */
+	uint32_t waits;  /* 1: the event is of a program's pool, so it waits for a chunk and is not dropped */
 	uint32_t owed;   /* pending ends */
 	uint32_t opened; /* pending begins */
 	uint64_t depth_lost;
@@ -154,8 +154,8 @@ struct sonde_thread {
 #define SONDE_THREAD_B 8192u
 _Static_assert(sizeof(struct sonde_thread) <= SONDE_THREAD_B, "thread page");
 
-/* True if this thread's events are not recorded. So in an IFUNC resolver of a program's or library's: thread-local
- * variables have no values there yet. */
+/* True if this thread's events are not recorded. Also true in an IFUNC resolver of the program or a library, where
+ * thread-local variables have no values yet. */
 static inline int sonde_thread_is_off(void)
 {
 	const struct sonde_hot *hot = sonde_hot_self;

@@ -195,8 +195,8 @@ static uint32_t clock_kind(void)
 	return !forbidden && sonde_clockfit_usable() ? SONDE_RING_CLOCK_CYCLES : SONDE_RING_CLOCK_NS;
 }
 
-/* An existing file at PATH is kept: after exec a process has the same pid, and so the same file name. `used` (PATH_B
- * bytes) receives the name of the file that was created. */
+/* Creates the file. An existing file at PATH is kept: after exec a process has the same pid, and so the same file name.
+ * `used` (PATH_B bytes) receives the name of the file that was created. */
 static int open_file(struct sonde_file **out, const char *path, int may_number, char *used)
 {
 	snprintf(used, PATH_B, "%s", path);
@@ -334,7 +334,8 @@ int sonde_self_ask(const struct sonde_link_query *query, struct sonde_link_answe
 	return code;
 }
 
-/* Events are sorted up to a time before they were read: so drain once more, after the latest event seen so far. */
+/* Drains twice. A round writes only the events up to a time that was taken before the rings were read, so the second
+ * one begins once the time of the latest event of the first has passed. */
 static void drain_blocks(void)
 {
 	drain_round(0);

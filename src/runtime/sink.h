@@ -29,7 +29,7 @@ void sonde_sink_answer(const struct sonde_sink *sink, const struct sonde_link_qu
 void sonde_sink_blocks(const struct sonde_sink *sink, const char *name, struct sonde_link_blocks *out);
 /* Time of a pool's latest event in ns; 0 = none. */
 uint64_t sonde_sink_blocks_ns(const struct sonde_sink *sink);
-/* In a forked child: the file belongs to the parent and must not be written. */
+/* Abandons the file in a forked child: it belongs to the parent and must not be written. */
 void sonde_sink_abandon(struct sonde_sink *sink);
 
 #endif

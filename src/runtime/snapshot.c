@@ -21,7 +21,7 @@ static void settle(const struct sonde_ring_pool *pool)
 		;
 }
 
-/* 0 if /proc is unavailable. */
+/* The RSS of the process; 0 if /proc is unavailable. */
 static uint64_t resident_b(void)
 {
 	char text[128];

@@ -194,14 +194,15 @@ static struct sonde_thread *thread_register(struct sonde_process *process)
 	return thread;
 }
 
-/* Number of words before `cursor` that are in no chunk: events that this signal handler interrupted have reserved them,
- * and have not checked the limit yet. */
+/* Number of words before `cursor` that are in no chunk: if we are in a signal handler, the events that it has
+ * interrupted have reserved them, and have not checked the limit yet. */
 static uint64_t words_beyond(const struct sonde_thread *thread, uint64_t cursor)
 {
 	return cursor > thread->zones.end ? (cursor - thread->zones.end) / 8 : 0;
 }
 
-/* A new recording has a new or reused pool: chunks and words of the old one stay there. */
+/* Called when the thread's pool has changed, because a new recording has begun: the thread abandons its chunks and
+ * reserved words in the old pool. */
 static void pool_changed(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint32_t recording)
 {
 	uint32_t tid = thread->tid;
@@ -385,8 +386,8 @@ static void zone_inside(struct sonde_thread *thread, struct sonde_ring_pool *poo
 	sonde_process_lost(pool, SONDE_RING_LOST_SIGNAL, 1);
 }
 
-/* Like sonde_thread_enter(), but from here on handlers store no words, and those stored before are complete. `inside`:
- * we are such a handler, and must not leave. */
+/* Like sonde_thread_enter(), but from here on handlers store no words, and those stored before are complete. *inside:
+ * the caller is such a handler, and must not call sonde_thread_leave(). */
 static struct sonde_thread *zone_enter(struct sonde_ring_pool **pool, int *inside)
 {
 	struct sonde_thread *thread = sonde_thread_current();

@@ -8,7 +8,7 @@ struct sonde_arena_block;
 
 struct sonde_arena {
 	struct sonde_arena_block *last;
-	size_t used_b; /* in the last block */
+	size_t used_b; /* bytes used in the newest block */
 	size_t total_b;
 };
 

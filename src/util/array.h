@@ -30,7 +30,8 @@ static inline int sonde_array_reserve_zeros(void *array, size_t *capacity, size_
  * elements are not initialised. */
 #define SONDE_ARRAY_RESERVE(array, capacity, count) sonde_array_reserve(&(array), &(capacity), (count), sizeof *(array))
 
-/* The same, but new elements, up to the capacity, are zeros: for tables by number. */
+/* Like SONDE_ARRAY_RESERVE(), but all new elements, up to the capacity, are zeros: for tables that are indexed by
+ * number. */
 #define SONDE_ARRAY_RESERVE_ZEROS(array, capacity, count) \
 	sonde_array_reserve_zeros(&(array), &(capacity), (count), sizeof *(array))
 

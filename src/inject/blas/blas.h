@@ -4,8 +4,8 @@
  * argument registers, so that one function can read them by the routine's row (blas/work.c), and then a call of the
  * real routine with all its arguments, including those on the stack (blas/entry.c). So hidden lengths of Fortran texts
  * and the type of the result need not be known. The routine is looked up as the caller would have found it without us
- * (blas/next.c). A call becomes a zone and a report of work, made by libsonde (blas/zones.c): the program's own, or one
- * that is loaded at the first call.
+ * (blas/next.c). A call becomes a zone and a report of work (blas/zones.c). They are made by libsonde: the program's
+ * own copy, or one that is loaded at the first call.
  */
 #ifndef SONDE_INJECT_BLAS_BLAS_H
 #define SONDE_INJECT_BLAS_BLAS_H
@@ -51,7 +51,7 @@ extern const struct blas_form blas_forms[BLAS_FORMS];
 struct blas_sizes {
 	double m, n, k;
 	char has_m, has_n, has_k;
-	char is_right, is_transposed; /* side, T */
+	char is_right, is_transposed; /* the meaning of the arguments s and T */
 	char is_invalid;              /* a negative size: the routine will reject it */
 	char is_question;             /* a query for the size of a workspace */
 	char alpha_is_0, beta_is_0;
@@ -104,14 +104,14 @@ struct blas_next {
 
 /* The routine that the caller at `from` would have called; does not return if there is none. */
 struct blas_next blas_next_of(uint32_t index, const void *from);
-/* The same before the loader has relocated our object: nothing is kept. */
+/* Like blas_next_of(), for calls before the loader has relocated our object: the result is not cached. */
 void *blas_next_unbound(uint32_t index);
 
 /* --- blas/zones.c ------------------------------------------------------------------------------------------------ */
 
-/* 0 = nothing is recorded; do not call blas_zone_end(). */
+/* Begins the zone of a call. 0 = nothing is recorded: do not call blas_zone_end(). */
 int blas_zone_begin(uint32_t index);
-/* `work` NULL: the work is unknown. */
+/* Ends the zone and reports its work; `work` NULL: the work is unknown. */
 void blas_zone_end(const struct blas_work *work, const struct blas_sizes *sizes);
 
 #endif

@@ -6,11 +6,12 @@
  * and a copy of the stack words that hold its arguments. Rejected: replacing the caller's return address by one of
  * ours, which needs no copy, but breaks unwinding and exceptions.
  *
- * A call before the loader has relocated our object, by a library's resolver, is only passed on.
+ * A library's IFUNC resolver may call a routine before the loader has relocated our object: such a call is passed on
+ * and not recorded.
  *
  * A nested call in the same thread is part of the outer one and not counted. A nested call is lower on the stack. A
- * call that is not lower shows that the previous call was left by longjmp() or an exception (of the program's error
- * handler): the previous call ends then.
+ * call that is not lower shows that the previous call was left by longjmp() or an exception, both from the program's
+ * error handler: the zone of the previous call is then ended, without work.
  */
 #include <stdint.h>
 
@@ -29,7 +30,7 @@ void blas_end(const uint64_t *stack) __attribute__((used, visibility("hidden")))
 
 /* The call that this thread is in. */
 static __thread struct {
-	const uint64_t *stack; /* of its arguments; NULL = none */
+	const uint64_t *stack; /* address of its stack arguments; NULL = in no call */
 	const struct blas_routine *routine;
 	struct blas_sizes sizes;
 } self __attribute__((tls_model("initial-exec")));
@@ -58,7 +59,7 @@ struct blas_target blas_begin(uint32_t index, const struct blas_registers *regis
 	return target;
 }
 
-/* The progress of a routine that failed is unknown, so its work is not reported. */
+/* Ends the call, and reports its work unless the routine failed: how far a failed routine got is unknown. */
 void blas_end(const uint64_t *stack)
 {
 	if (!inject_is_bound() || self.stack != stack)
@@ -239,7 +240,7 @@ __asm__(".text\n"
 	".endm\n");
 #endif
 
-/* In the order of blas_forms and of blas/blas.def; LAPACK routines have no CBLAS names. */
+/* Defines the names, in the order of blas_forms and of blas/blas.def; LAPACK routines have no CBLAS names. */
 #define NAME(name) __asm__("sonde_blas_name " name);
 #define NAMES_FORTRAN(name)        \
 	NAME(name "_")             \

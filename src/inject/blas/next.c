@@ -2,9 +2,9 @@
  *
  * It is the next routine of that name among the objects loaded at program start, or else the routine that the caller's
  * library finds: numpy loads its libraries privately (RTLD_LOCAL), and each may bring another BLAS. The caller is
- * identified by its return address; if that is in a library that finds no such routine, because the call was a tail
- * call from another library, the first loaded library that has one is used (hook/objects.h). Results are cached, by
- * name, or by name and return address.
+ * identified by its return address. If that address is in a library whose dependencies have no such routine (after a
+ * tail call from another library), the first loaded library that has one is used (hook/objects.h). Results are cached,
+ * by name, or by name and return address.
  *
  * Results by return address are discarded when objects are unloaded: dlclose() starts a new generation before objects
  * are unloaded and another one after; nothing is cached in between. Both words of a row contain the generation, so a
@@ -47,7 +47,7 @@ static struct blas_next unpack(uint64_t word)
 
 /* --- width of integers ------------------------------------------------------------------------------------------- */
 
-/* For a library whose names do not show the width. */
+/* True if the function's library uses 64-bit integers; for libraries whose names of routines do not show that. */
 static int is_wide(const void *function)
 {
 	struct inject_object object;
@@ -121,7 +121,7 @@ static int look_up(uint64_t key, uint32_t now, struct blas_next *out)
 	return 0;
 }
 
-/* Two threads may add the same result twice. If all slots are taken, the result is not cached. */
+/* Caches a result, unless all slots are taken. Two threads may add the same result twice. */
 static void keep(uint64_t key, uint32_t now, struct blas_next next)
 {
 	uint64_t word = (uint64_t)(now % GENERATIONS) << ADDRESS_BITS | (uintptr_t)next.function;

@@ -2,8 +2,8 @@
  *
  * FLOP are those of the operation's definition, with each multiplication and addition one FLOP, as LAPACK's authors
  * count (docs/WORK.md): a complex multiplication is 6 and a complex addition 2. How a library computes the result
- * (Strassen, 3M, at half precision) does not matter. Bytes are a model: the minimum with a cache of any size; a small
- * cache needs more.
+ * (Strassen, 3M, at half precision) does not matter. Bytes are a model: the minimum, which is reached if the cache
+ * holds all operands; with a smaller cache, more bytes are moved.
  */
 #include "inject/blas/blas.h"
 
@@ -77,7 +77,7 @@ const struct blas_form blas_forms[BLAS_FORMS] = {
 #undef SONDE_BLAS
 #undef SONDE_LAPACK
 
-/* In the order of blas/entry.c. */
+/* Rows of the table of routines, in the order of blas/entry.c. */
 #define ROW(type, lapack, name, arguments) {type, lapack, #name, arguments, count_##name},
 #define ROWS_SD(...) ROW('s', __VA_ARGS__) ROW('d', __VA_ARGS__)
 #define ROWS_CZ(...) ROW('c', __VA_ARGS__) ROW('z', __VA_ARGS__)
@@ -101,7 +101,8 @@ static int is_double(const struct blas_routine *routine)
 	return routine->type == 'd' || routine->type == 'z';
 }
 
-/* Rounds: formulas with fractions give whole numbers. */
+/* Rounds to a whole number: counts are whole, but some formulas have fractions, which are not exact in floating
+ * point. */
 static double whole(double count)
 {
 	return count < 9e15 ? (double)(int64_t)(count + .5) : count;

@@ -39,7 +39,7 @@ static struct {
 
 enum { NOT_YET, LOADING, READY, NONE };
 static _Atomic uint32_t state = NONE;
-static _Atomic pid_t loader;   /* process that loads it */
+static _Atomic pid_t loader;   /* the process that loads libsonde */
 static char library[PATH_MAX]; /* a copy: programs overwrite their environment (setproctitle) */
 static char names[ROUTINES_MAX][BLAS_NAME_B];
 static struct sonde_place places[ROUTINES_MAX];
@@ -74,8 +74,9 @@ static void load(void)
 	atomic_store_explicit(&state, has_api ? READY : NONE, memory_order_release);
 }
 
-/* The loading thread may wait for the dynamic loader, whose lock we may hold, or may not exist in this process, a
- * forked child: so the wait is limited, and then no thread waits again. The loading thread may still set READY. */
+/* Waits until another thread has loaded libsonde. That thread may be waiting for the dynamic loader's lock, which we
+ * may hold, so the wait is limited; in a forked child, where that thread does not exist, there is no wait. After that,
+ * no thread waits again, but the loading thread may still set READY. */
 static void wait_for_load(void)
 {
 	struct timespec step = {0, 1000000};
@@ -131,7 +132,7 @@ void blas_zone_end(const struct blas_work *work, const struct blas_sizes *sizes)
 
 /* --- start ------------------------------------------------------------------------------------------------------- */
 
-/* Not getenv(): a sanitizer's is not initialised yet. */
+/* Does not use getenv(): if a sanitizer replaces it, the sanitizer is not initialised yet. */
 static const char *settings(void)
 {
 	for (char **entry = environ; entry && *entry; entry++)
@@ -140,7 +141,7 @@ static const char *settings(void)
 	return NULL;
 }
 
-/* Reads as zeros in a forked child. */
+/* Maps the state, which reads as zeros in a forked child. */
 static struct inject_sandbox *sandbox_new(void)
 {
 	long page = inject_machine_call(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -5,17 +5,17 @@
  * gets one before its timer starts, with a guard page, from a table that is reused and never unmapped: a thread that
  * takes over the stack of a dead thread calls nothing but sigaltstack() itself.
  *
- * The program sees what it would see without us: sigaltstack() reports ours as none, and an alternate stack that the
- * program sets replaces ours until it is disabled. There is one difference: in a thread without another alternate
- * stack, a handler that the program installs with SA_ONSTACK runs on our stack, and finds it in its context's uc_stack;
- * so our stacks are large. Go's runtime, which calls the kernel itself, uses our stack for its signals. Withholding
- * SA_ONSTACK from the kernel until the program calls sigaltstack() was tried: we do not see Go's calls, and Go stops if
- * its handler runs on another stack.
+ * The program sees what it would see without us: while our stack is in use, sigaltstack() reports that there is none,
+ * and an alternate stack that the program sets replaces ours until it is disabled. There is one difference: in a thread
+ * without another alternate stack, a handler that the program installs with SA_ONSTACK runs on our stack, and finds it
+ * in its context's uc_stack; so our stacks are large. Go's runtime, which calls the kernel itself, uses our stack for
+ * its signals. Withholding SA_ONSTACK from the kernel until the program calls sigaltstack() was tried: we do not see
+ * Go's calls, and Go stops if its handler runs on another stack.
  *
- * Rejected: a thread of ours that samples the others (only a tracer can read another thread's registers); a
- * handler with a small frame (the kernel's is the larger one); checking in the handler (too late). The table has room
- * for INJECT_TIMERS threads at a time. In further threads the handler runs on the stack that it interrupts; likewise if
- * the process's limits on memory (RLIMIT_AS, RLIMIT_DATA) leave less than eight times what the stacks would take.
+ * Rejected: a thread of ours that samples the others (only a tracer can read another thread's registers); a handler
+ * with a small frame (the kernel's is the larger one); checking in the handler (too late). The table has room for
+ * INJECT_TIMERS threads at a time. In further threads the handler runs on the stack that it interrupts. It also does so
+ * if the process's limits on memory (RLIMIT_AS, RLIMIT_DATA) leave less than eight times what our stacks would take.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -90,7 +90,7 @@ static size_t ours_b(size_t page_b)
 	return (OURS_B + frame_b() + page_b - 1) & ~(page_b - 1);
 }
 
-/* 0 or −1. The thread owns the slot. */
+/* Maps the stack of a slot that the calling thread owns. Returns 0 or −1. */
 static int map(uint32_t slot, size_t page_b)
 {
 	if (atomic_load(&stacks[slot]))
@@ -164,8 +164,8 @@ void inject_alternate_end(void)
 	free_slot(slot - 1);
 }
 
-/* Frees the stacks of threads that exist only in the parent: handlers of fork that ran before ours may have made new
- * threads. */
+/* Frees the stacks of threads that exist only in the parent. The child may already have other threads: fork handlers
+ * that ran before ours may have created them. */
 void inject_alternate_forked(void)
 {
 	pid_t pid = inject_machine_pid();
@@ -179,8 +179,9 @@ void inject_alternate_forked(void)
 		}
 }
 
-/* The program has changed its stack. The new one is not read from the call's arguments, which may be one and the same
- * object. A child of vfork has an alternate stack of its own, but shares our memory. */
+/* Called after the program has changed the thread's alternate stack: installs ours if the program has none now. The new
+ * setting is requested from the kernel, because the call's two arguments (new and old stack) may be the same object,
+ * which then holds the old setting. A child of vfork has an alternate stack of its own, but shares our memory. */
 static void follow(void)
 {
 	stack_t now;

@@ -2,10 +2,10 @@
  *
  * The program's disposition for INJECT_SIGNAL is stored, returned on request, and used for signals that do not come
  * from our timers, with the flags and the mask that were set. Many programs block all signals in their worker threads,
- * which would then never be sampled: so a blocked INJECT_SIGNAL is only simulated, as long as the difference cannot be
- * observed. When such a signal arrives from elsewhere, the thread really blocks it and resends it to itself, so that it
- * is pending for sigpending(), sigwait() and signalfd as it would be without us; the thread's timer stops until the
- * program unblocks the signal. sigwait() and the like do not return our ticks.
+ * which would then never be sampled: so blocking INJECT_SIGNAL is only simulated, as long as the difference cannot be
+ * observed. When the signal arrives from elsewhere in this state, the thread really blocks it and resends it to itself,
+ * so that it is pending for sigpending(), sigwait() and signalfd as it would be without us; the thread's timer stops
+ * until the program unblocks the signal. sigwait() and the like do not return our ticks.
  *
  * Our handler runs on the thread's alternate stack: the program's, which runtimes with small stacks (Go's) set up, or
  * ours (cpu/alternate.c). We do not interrupt handlers of the program that run on its own alternate stack, and a thread
@@ -40,7 +40,8 @@ static void put_ours(sigset_t *set, int is_there)
 	memcpy(set, &word, sizeof(word));
 }
 
-/* Two copies, so that a handler never sees a partially written one. */
+/* The program's disposition for our signal. There are two copies, so that a handler never sees a partially written
+ * one. */
 static struct sigaction theirs[2];
 static _Atomic uint32_t current;
 static _Atomic uint32_t writing;
@@ -73,7 +74,7 @@ __attribute__((constructor)) static void ask(void)
 	next.sigaction = (int (*)(int, const struct sigaction *, struct sigaction *))inject_next("sigaction");
 }
 
-/* For calls before our object is initialised. */
+/* Looks up the real functions, for calls before our object is initialised. */
 static inline void ask_early(void)
 {
 	if (__builtin_expect(!next.sigaction, 0))
@@ -94,8 +95,9 @@ static int has_handler(const struct sigaction *action)
 	return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN; /* even if SA_SIGINFO is set */
 }
 
-/* Ticks run on the stack that the program's own handler for the signal requires: that handler may switch to another
- * stack and return later, when an alternate stack would have been used again. */
+/* Installs our handler, which runs on the stack that the program's own handler for the signal requires. If that handler
+ * does not use the alternate stack, ours must not either: the program's handler may switch to another stack and return
+ * later, and meanwhile another signal would have overwritten the alternate stack. */
 static int install(const struct sigaction *of_program, struct sigaction *old)
 {
 	int on_stack = !has_handler(of_program) || of_program->sa_flags & SA_ONSTACK;
@@ -122,7 +124,8 @@ static void send_again(siginfo_t *info)
 		INJECT_CALL(SYS_rt_sigqueueinfo, inject_machine_pid(), INJECT_SIGNAL, info);
 }
 
-/* The thread is about to block the signal: a pending tick would become visible, and would absorb other signals. */
+/* Stops the timer and removes a pending tick, because the thread is about to block the signal: the program would see a
+ * pending tick, and further signals would be merged with it. */
 static void stop_ticks(void)
 {
 	uint64_t ours = OURS;
@@ -139,8 +142,8 @@ static void stop_ticks(void)
 		send_again(&other);
 }
 
-/* The program believes the signal to be blocked: from now on it is, in the mask that the handler returns to, and the
- * signal is resent. */
+/* The program believes that the signal is blocked, which was only simulated: from now on it is really blocked, by the
+ * mask that the handler restores on return. Then the signal is sent again, so that it is pending. */
 static void block_in_earnest(struct inject_thread *thread, siginfo_t *info, ucontext_t *interrupted)
 {
 	if (!inject_calls_begin())

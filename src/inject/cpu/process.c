@@ -1,9 +1,9 @@
 /* process.c: whether this process is sampled, its connection to the recorder, its start and end.
  *
  * A process connects in its first tick, so that the many processes that end before it cost next to nothing. A stopped
- * recorder may delay the process twice, by 150 ms; after that, the process is not sampled. The connection is closed
- * once the pool is mapped: the program finds no descriptor that it did not open. A process that ends unconnected
- * reports its identity and CPU time in one message that is not answered.
+ * recorder may delay the process twice, by 150 ms each time; after that, the process is not sampled. The connection is
+ * closed once the pool is mapped, so that the program finds no descriptor that it did not open. A process that ends
+ * unconnected reports its identity and CPU time in one message that is not answered.
  *
  * The record lies on a page that reads as zeros in a forked child. So the child finds state NEW and makes its own
  * connection. A child of vfork shares all memory with its parent but has another pid: it must change nothing.
@@ -90,8 +90,9 @@ void inject_process_end(void)
 	inject_calls_end();
 }
 
-/* Connects the process if it is not connected yet: the recorder must know its identity, and that it lives on. A forked
- * child that we did not notice is unknown to the recorder, and has no timer. */
+/* Writes the thread's final event, because the process continues without being sampled. Connects the process first if
+ * necessary: the recorder must know its identity, and that it has not exited. Does nothing in a forked child whose fork
+ * we did not notice: it is unknown to the recorder, and has no timer. */
 void inject_leave(void)
 {
 	struct inject_thread *thread = &inject_self;
@@ -112,13 +113,14 @@ void inject_left(void)
 	inject_thread_quiet_all();
 }
 
-/* The functions that ours replace: ThreadSanitizer's report its findings, and change the exit code. */
+/* The functions that ours replace. They must be called: ThreadSanitizer's versions print its findings and change the
+ * exit code. */
 static struct {
 	void (*_exit)(int status);
 	void (*_Exit)(int status);
 } next;
 
-/* Process ends that run no destructors. */
+/* Ends the process by a function that runs no destructors. */
 static __attribute__((noreturn)) void end_by(void (*real)(int status), int status)
 {
 	inject_process_end();
@@ -168,7 +170,7 @@ static int read_environment(void)
 	return 1;
 }
 
-/* A forked child continues with one thread. */
+/* Starts sampling in a forked child, which has only the thread that forked. */
 static void child_begin(void)
 {
 	int saved = errno;

@@ -66,7 +66,8 @@ static int timer_start(pid_t tid)
 	return -1;
 }
 
-/* If an inherited mask blocks the signal, the program continues to believe that it is blocked. */
+/* Unblocks our signal. Returns true if the inherited mask blocked it: the program must continue to believe that it is
+ * blocked. */
 static int unblock(void)
 {
 	uint64_t wanted = UINT64_C(1) << (INJECT_SIGNAL - 1), before = 0;

@@ -16,7 +16,7 @@
 
 /* A free buffer of *size_b bytes; NULL: none is left. `may_refuse`: CUPTI accepts a refusal (from 12.9 on). */
 uint8_t *cuda_buffers_give(size_t *size_b, int may_refuse);
-/* CUPTI has written valid_b bytes into it. */
+/* Takes back a buffer into which CUPTI has written valid_b bytes, for our thread to decode. */
 void cuda_buffers_full(uint8_t *buffer, size_t valid_b);
 /* Number of buffers that CUPTI has. */
 uint32_t cuda_buffers_lent(void);

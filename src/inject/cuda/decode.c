@@ -26,8 +26,8 @@ static const char *const losses[CUDA_LOSSES] = {
 
 /* --- devices, queues, operations ---------------------------------------------------------------------------------- */
 
-/* Stores the number of a new table entry. If there is none (0), the entry, which was taken last, is returned to the
- * table. */
+/* Sets the number of a new table entry to `id`, and returns it. If `id` is 0, the entry, which must be the newest one,
+ * is removed from the table again. */
 static uint32_t settle(struct cuda_table *table, uint64_t *number, uint32_t id)
 {
 	*number = id;

@@ -39,9 +39,9 @@ void cuda_decode(struct cuda_decoder *decoder, uint8_t *bytes, size_t size_b, en
 /* Reports the records that could not be decoded since the last call. */
 void cuda_decoder_settle(struct cuda_decoder *decoder);
 
-/* Length of a record of that kind; 0: unknown. */
+/* Length of a record of this kind in this version of CUPTI; 0: unknown. */
 size_t cuda_record_b(uint32_t version, uint32_t kind);
-/* NULL: unknown. */
+/* Name of a call of the driver or the runtime API; NULL: unknown. */
 const char *cuda_call_name(int is_driver, uint32_t call);
 
 #endif

@@ -19,7 +19,8 @@ struct cuda_call {
 
 enum cuda_loss { CUDA_LOSS_CUT, CUDA_LOSS_KIND, CUDA_LOSS_TIMES, CUDA_LOSS_MANY, CUDA_LOSSES };
 
-/* Of bounded size: of a context, only the default stream is kept. */
+/* State of the decoder. Its size is bounded; what it keeps for each context is only the number of the default
+ * stream. */
 struct cuda_decoder {
 	const struct cuda_out *out;
 	uint64_t shift_ns;

@@ -7,8 +7,8 @@
  * CUDA, so nothing is done there.
  *
  * The program's own profiler has priority: when it starts (cuda/others.h), before its call reaches CUPTI, all traced
- * records are collected, and CUPTI is left as it was found. We do not return, since the end of that profiler's use is
- * not reported.
+ * records are collected, and CUPTI is left as it was found. We do not subscribe again later, because CUPTI does not
+ * report when that profiler has finished.
  */
 #include <errno.h>
 #include <limits.h>
@@ -47,7 +47,7 @@ static _Atomic uint32_t begun;
 
 /* Shared by our thread, the thread that ends the process, and a thread that starts another profiler. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic uint32_t changes; /* of the variables below: with `lock` */
+static _Atomic uint32_t changes; /* number of changes of the variables below, which `lock` protects */
 static int is_ending, has_ended;
 static enum { COMING, HERE, LEAVING, GONE } standing; /* whether we are subscribed to CUPTI */
 static int is_flushing;
@@ -85,7 +85,7 @@ static void unlock_changed(void)
 	inject_machine_call(SYS_futex, (long)&changes, FUTEX_WAKE_PRIVATE, INT_MAX, 0, 0, 0);
 }
 
-/* Reports that this process's devices are not recorded, and why. */
+/* Reports as a loss that this process's devices are not recorded, and why. */
 static int give_way(const char *why)
 {
 	char cause[256];
@@ -99,7 +99,7 @@ static int give_way(const char *why)
 static void request(uint8_t **buffer, size_t *size_b, size_t *max_records)
 {
 	*buffer = cuda_buffers_give(size_b, cupti.version >= CUDA_12_9);
-	*max_records = 0; /* as many as fit */
+	*max_records = 0; /* 0 = as many as fit */
 }
 
 static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t size_b, size_t valid_b)
@@ -112,9 +112,10 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 
 /* --- our thread --------------------------------------------------------------------------------------------------- */
 
-/* Determines the offset from CUPTI's clock, the time of day, to ours: reads it between two reads of ours, several
- * times, and uses the closest pair. The offset is kept until a more accurate one is found, or one that contradicts it:
- * then that clock was set, or runs at another speed. */
+/* Determines the offset from CUPTI's clock, which is the time of day, to ours: reads CUPTI's clock between two reads of
+ * ours, several times, and uses the attempt with the closest two reads. An offset is used until a more accurate one is
+ * found, or one that contradicts it: a contradiction means that CUPTI's clock was set, or that the two clocks differ in
+ * speed. */
 static void calibrate(void)
 {
 	static uint64_t known_ns = UINT64_MAX; /* accuracy */
@@ -141,7 +142,7 @@ static void calibrate(void)
 	cuda_decoder_shift(decoder, shift_ns);
 }
 
-/* Returns the number of full buffers. */
+/* Decodes all full buffers; returns their number. */
 static size_t decode_round(void)
 {
 	static uint32_t full[CUDA_BUFFERS_ALL];
@@ -193,7 +194,7 @@ static void flush_round(uint32_t flag)
 	decode_round();
 }
 
-/* True if no more records will come. */
+/* Waits until the next round is due, or no more records will come: true in the latter case. */
 static int left(int *is_here)
 {
 	struct timespec until = time_after(ROUND_NS);
@@ -262,7 +263,7 @@ static int begin_leaving(void)
 	return is_first;
 }
 
-/* Another profiler in the process is about to start, in this thread. */
+/* Called when another profiler in the process is about to start, in the thread that starts it. */
 static void hand_over(const char *who)
 {
 	int saved = errno;

@@ -12,13 +12,13 @@ struct cuda_table {
 	uint64_t *words;       /* per slot: its number (0 = free) and its key */
 };
 
-/* The place of the key's number. The number is 0 if the key is new: the caller must then set it at once. NULL: too many
- * keys, or out of memory. Valid until the next call. */
+/* Returns the address of the key's number, valid until the next call. The number is 0 if the key is new: the caller
+ * must then set it at once. NULL: too many keys, or out of memory. */
 uint64_t *cuda_table_of(struct cuda_table *table, const uint64_t *key);
 void cuda_table_fini(struct cuda_table *table);
 
 struct cuda_name {
-	const char *at; /* where it was seen last: the text there may have changed */
+	const char *at; /* where the text was last seen; that memory may have changed since */
 	uint32_t id;
 };
 

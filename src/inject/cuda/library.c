@@ -16,7 +16,7 @@ enum { OPTIONAL, NEEDED };
 
 struct mapped {
 	char cupti[PATH_MAX]; /* "" = not mapped */
-	int major;            /* of the runtime; 0 = not mapped */
+	int major;            /* version of the mapped runtime; 0 = not mapped */
 };
 
 static int look(struct dl_phdr_info *info, size_t size_b, void *context)
@@ -40,7 +40,7 @@ static void *open_one(const char *directory, int major)
 	return len > 0 && (size_t)len < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 }
 
-/* For a complete CUDA installation. */
+/* Opens CUPTI in a complete CUDA installation at `root`; NULL: not found. */
 static void *open_below(const char *root, int major)
 {
 	static const char *const places[] = {"extras/CUPTI/lib64", "lib64", "lib"};
@@ -76,7 +76,7 @@ static void *open_library(void)
 	return handle;
 }
 
-/* The name of a needed function that is missing; NULL: none. */
+/* Looks up all functions. Returns the name of a needed one that is missing; NULL: none is missing. */
 static const char *find(struct cuda_library *library, void *handle)
 {
 	const char *missing = NULL;

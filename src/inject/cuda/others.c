@@ -1,14 +1,14 @@
 /* others.c: interposes the calls by which another profiler in the process starts (cuda/others.h).
  *
- * CUPTI does not report that another client starts, and a profiler that finds us there gives up for good (PyTorch's) or
- * continues and receives our buffers. So such a profiler must be noticed before it starts. An object linked to libcupti
- * calls it through slots that the loader has filled in, for names listed in its relocation tables; the slots of a few
- * functions are redirected to ours, which report and forward. A profiler that gets the functions by dlsym() is not
- * noticed: it finds that we have subscribed.
+ * CUPTI does not report that another client starts, and a profiler that starts after we have subscribed either gives up
+ * for good (PyTorch's) or continues and receives our buffers. So such a profiler must be noticed before it starts. An
+ * object linked to libcupti calls it through slots that the loader has filled in, for names listed in its relocation
+ * tables; the slots of a few functions are redirected to ours, which report and forward. A profiler that gets the
+ * functions by dlsym() is not noticed: it finds that we have subscribed.
  *
- * An object appears in the loader's list before its slots are filled in, and is made read-only after that. So new
- * objects are processed only after a call of dlopen(), which waits for a dlopen() in progress in another thread, has
- * returned and the list is still the same.
+ * An object appears in the loader's list before its slots are filled in and made read-only. So when the list has new
+ * objects, we call dlopen(), which waits for a dlopen() in progress in another thread, and redirect slots only if the
+ * list has not changed since.
  */
 #include "inject/cuda/others.h"
 #include "inject/hook/machine.h"
@@ -143,7 +143,7 @@ static int is_within(const struct dl_phdr_info *info, uintptr_t address)
 	return 0;
 }
 
-/* The loader makes whole pages read-only after it has filled them in. */
+/* True if the slot is on a page that the loader has made read-only after filling it in: only whole pages are. */
 static int is_read_only(const struct dl_phdr_info *info, uintptr_t slot, uintptr_t page_b)
 {
 	const ElfW(Phdr) *segment = segment_of(info, PT_GNU_RELRO);

@@ -13,7 +13,7 @@
 
 /* --- records ------------------------------------------------------------------------------------------------------ */
 
-/* One operation per graph, unless there are too many. */
+/* The operation that stands for launches of the graph; one for all graphs if there are too many. */
 static uint32_t launch_of(struct cuda_decoder *decoder, uint32_t graph)
 {
 	uint64_t *number = cuda_table_of(&decoder->graphs, &(uint64_t){graph});
@@ -70,7 +70,8 @@ static void take_kernel(struct cuda_decoder *decoder, const uint8_t *record, siz
 	cuda_record_work(decoder, &activity, record, CUDA_Kernel10_deviceId);
 }
 
-/* CUPTI's kinds of memory; 6 and 7 are its static ones. */
+/* Converts CUPTI's kind of memory to enum sonde_memory_kind. CUPTI's kinds 6 and 7 are static memory: of the device,
+ * and managed. */
 static uint32_t memory_kind(uint32_t kind)
 {
 	static const uint8_t kinds[] = {SONDE_MEMORY_UNKNOWN, SONDE_MEMORY_PAGEABLE, SONDE_MEMORY_PINNED,
@@ -175,7 +176,8 @@ static void take_graph(struct cuda_decoder *decoder, const uint8_t *record, size
 	cuda_record(decoder, &activity);
 }
 
-/* The queue identifies whose memory it is; without a stream, the context's default stream. */
+/* The queue to which the memory is attributed: that of the record's stream, or else of the context's default stream; 0
+ * = unknown. */
 static uint32_t memory_queue(struct cuda_decoder *decoder, const uint8_t *record)
 {
 	uint32_t context = cuda_u32(record, CUDA_Memory4_contextId), stream = cuda_u32(record, CUDA_Memory4_streamId);
@@ -186,7 +188,7 @@ static uint32_t memory_queue(struct cuda_decoder *decoder, const uint8_t *record
 			     usual ? (uint32_t)usual - 1 : stream);
 }
 
-/* Reports the reserve of a pool of this process, from any record that contains it. */
+/* Reports how much memory a pool of this process has reserved; called for every record that contains that number. */
 static void record_pool(struct cuda_decoder *decoder, uint32_t device, uint64_t time_ns, uint64_t address,
 			uint64_t pool_b)
 {
@@ -266,8 +268,8 @@ static void take_pool(struct cuda_decoder *decoder, const uint8_t *record, size_
 			    type == CUDA_POOL_DESTROYED ? 0 : activity.size_b);
 }
 
-/* A stream that waits for an event blocks no thread, so that is an ordinary call. A wait for a stream gets the stream's
- * queue; for a wait for a context or an event, CUPTI gives none. */
+/* If a stream waits for an event, no thread is blocked, so such a record is reported as an ordinary call. A wait for a
+ * stream is reported with the stream's queue; CUPTI's records of waits for a context or an event contain no stream. */
 static void take_sync(struct cuda_decoder *decoder, const uint8_t *record, size_t size_b)
 {
 	static const char *const names[] = {
@@ -286,7 +288,7 @@ static void take_sync(struct cuda_decoder *decoder, const uint8_t *record, size_
 	cuda_record_host(decoder, &activity);
 }
 
-/* CUPTI's own numbers start at 65536. */
+/* The name of a kind of overhead: small numbers are the driver's, those from 65536 on CUPTI's own. */
 static const char *overhead_name(uint32_t kind)
 {
 	static const char *const driver[] = {"overhead", "compiling for the GPU"};
@@ -319,7 +321,8 @@ static void take_overhead(struct cuda_decoder *decoder, const uint8_t *record, s
 	cuda_record_host(decoder, &activity);
 }
 
-/* Nested calls have the same correlation: the outermost one started first. */
+/* Stores the call under its correlation. Nested calls have the same correlation; the outermost is kept, which is the
+ * one that started first. */
 static void keep_call(struct cuda_decoder *decoder, const struct sonde_activity *activity)
 {
 	struct cuda_call *call = &decoder->calls[activity->correlation % CUDA_CALLS_KEPT];
@@ -427,7 +430,7 @@ static void take(struct cuda_decoder *decoder, const uint8_t *record, size_t res
 		kinds[kind].take(decoder, record, size_b);
 }
 
-/* Without CUPTI: the length of the record, or all that is left if it is unknown. */
+/* For decoding without CUPTI: the length of the record; if it is unknown, that of the rest of the buffer. */
 static size_t length(const struct cuda_decoder *decoder, const uint8_t *record, size_t rest_b)
 {
 	uint32_t kind = rest_b >= 4 ? cuda_u32(record, 0) : 0;

@@ -14,7 +14,7 @@
 #include "inject/cuda/buffers.h"
 #include "inject/cuda/stacks.h"
 
-/* Without GRAPH_TRACE, which would hide the kernels of graphs. */
+/* The kinds of records to trace. GRAPH_TRACE is not among them, because it would hide the kernels of graphs. */
 static const struct {
 	int kind;
 	enum cuda_level least;

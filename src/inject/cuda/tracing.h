@@ -21,7 +21,8 @@ struct cuda_tracing_calls {
 	cuda_complete *complete;
 };
 
-/* Call this first: only one subscriber can get the device's records. 0, or the reason in `why`. */
+/* Subscribes to CUPTI. Call this first: only one subscriber can get the device's records. Returns 0, or an error code
+ * with the reason in `why`. */
 int cuda_tracing_subscribe(struct cuda_tracing *tracing, char *why, size_t why_b);
 /* Does not start tracing yet. 0, or the reason in `why`. */
 int cuda_tracing_configure(const struct cuda_tracing *tracing, const struct cuda_tracing_calls *calls, char *why,

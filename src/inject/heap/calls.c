@@ -1,8 +1,8 @@
 /* calls.c: hooks of the allocator's functions, which call those that the program would have called.
  *
- * The real functions are looked up when the first hook is called, possibly by the dynamic loader. A call that is not
- * recorded is a tail call of the real function; any other is a tail call of a function that takes the hook's place on
- * the stack: its return address and frame pointer are the caller's (HOOK_CALLER).
+ * The real functions are looked up when the first hook is called, possibly by the dynamic loader. If a call is not
+ * recorded, the hook ends in a tail call of the real function. Otherwise it ends in a tail call of a function of ours,
+ * which takes the hook's place on the stack: its return address and frame pointer lead to the caller (HOOK_CALLER).
  */
 #include <errno.h>
 #include <malloc.h>
@@ -42,8 +42,9 @@ static _Atomic int is_found; /* repeated lookups give the same result */
 
 #define FIND(name) __typeof__(next.name) name = (__typeof__(next.name))inject_next_allocator(#name)
 
-/* No function is stored before all are found: concurrent callers of the allocator look up the same functions. Before
- * our object is relocated nothing can be stored: the loader would overwrite it. */
+/* Looks up the real functions; true once they are stored. None is stored before all are found: until then, other
+ * threads that call the allocator look up the same functions themselves. Nothing can be stored before our object is
+ * relocated, because the loader would overwrite it. */
 static __attribute__((noinline)) int find_all(void)
 {
 	if (!inject_is_bound())
@@ -81,7 +82,7 @@ static inline int is_ready(void)
 	return likely(atomic_load_explicit(&is_found, memory_order_acquire)) || find_all();
 }
 
-/* A function for a call before ours are known; NULL = missing. */
+/* Looks up one real function, for a call before they are stored; NULL = missing. */
 #define EARLY(name) ((__typeof__(next.name))inject_next_allocator(#name))
 
 static void *first_malloc(size_t size_b)
@@ -100,7 +101,7 @@ static void first_free(void *block)
 		next.free(block);
 }
 
-/* Before our object is relocated, for a library's IFUNC resolver: thread-local variables cannot be used. */
+/* For calls by a library's IFUNC resolver before our object is relocated: thread-local variables cannot be used yet. */
 static __attribute__((noinline)) void *malloc_early(size_t size_b)
 {
 	void *(*real)(size_t) = EARLY(malloc);

@@ -34,7 +34,8 @@ extern int heap_is_light;    /* blocks are sampled, and nothing else is done */
  * first. */
 extern __thread uint64_t heap_left __attribute__((tls_model("initial-exec")));
 /* Per hash of a page: number of blocks whose free must be recorded; 255: overflow, no longer counted. heap_none is the
- * value that means "no such block": 0, or a value that no counter has if every free must be recorded. */
+ * value of a counter that means "no such block": normally 0; if every free must be recorded, a value that no counter
+ * ever has. */
 extern _Atomic uint8_t heap_filter[1u << HEAP_FILTER_BITS];
 extern _Atomic uint8_t heap_none;
 
@@ -121,7 +122,8 @@ static inline int heap_record_ends(const void *block)
 /* realloc failed: retracts the recorded free. */
 void heap_record_kept(const void *block);
 
-/* Before operator new: returns a value for comparison, which tells afterwards whether the block was counted. */
+/* To be called before operator new. Returns heap_left: if heap_left differs afterwards, a hooked allocator has counted
+ * the block. */
 static inline uint64_t heap_record_will_new(void)
 {
 	if (hook_self)
@@ -129,7 +131,8 @@ static inline uint64_t heap_record_will_new(void)
 	return heap_left;
 }
 
-/* After operator new, if it has called no hooked allocator. */
+/* To be called after operator new if heap_left has not changed: records or samples the block, unless a hooked allocator
+ * has recorded it. Returns the block. */
 void *heap_record_new(void *block, size_t size_b, const struct hook_caller *caller);
 
 /* To be called before operator delete with the block, and after it with NULL, if heap_record_may_end() is true. */

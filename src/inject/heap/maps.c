@@ -1,17 +1,17 @@
 /* maps.c: hooks for memory that the program maps itself: mmap, munmap, mremap, mprotect, brk and sbrk.
  *
  * Only memory that the kernel commits counts: writable anonymous mappings, and writable private mappings of files.
- * Anonymous mappings that are not writable are reserved: they count once mprotect() opens them. Other file mappings do
- * not count, since their memory belongs to the page cache; nor do shared memory files (memfd, shm), which only another
- * system call can tell from files.
+ * Anonymous mappings that are not writable are reserved: they count once mprotect() makes them writable. Other file
+ * mappings do not count, since their memory belongs to the page cache; nor do shared memory files (memfd, shm), which
+ * only another system call can tell from files.
  *
  * The allocator's mappings do not reach these hooks, or are recognised by their caller: its blocks are counted when it
  * returns them. The same holds for sonde's own libraries, unless they are linked statically. Mappings made by the
  * loader and the C library themselves (objects, thread stacks) do not use these names, and raw system calls of the
  * program are not seen.
  *
- * As with blocks, an unmap is recorded before the call, because another thread may get the range at once, and a mapping
- * after it; a failed unmap is retracted (SONDE_HEAP_MAP_KEPT).
+ * As with blocks, an unmap is recorded before the call, because another thread may get the range at once; a mapping is
+ * recorded after the call. The record of an unmap that fails is retracted (SONDE_HEAP_MAP_KEPT).
  */
 #include <errno.h>
 #include <link.h>
@@ -108,7 +108,7 @@ void heap_maps_ask(void)
 		page_b = getauxval(AT_PAGESZ);
 }
 
-/* For calls before our constructor: the order of lookups does not matter. */
+/* For calls before our constructor has looked up the functions; each can be looked up at any time. */
 #define NEEDS(name)               \
 	if (unlikely(!next.name)) \
 		heap_maps_ask();
@@ -190,7 +190,8 @@ struct request {
 	off_t offset;
 };
 
-/* Like mmap(); for an offset that is not a multiple of the page size, the kernel's error is right, too. */
+/* Does what mmap() does, by the real function or a system call. For an offset that is not a multiple of the page size,
+ * the system call returns the same error as the C library. */
 static void *map(const struct request *request, void *(*real)(void *, size_t, int, int, int, off_t))
 {
 	if (likely(real != NULL))
@@ -277,7 +278,7 @@ static void *remap(void *at, size_t size_b, size_t new_b, int flags, void *new_a
 					     0); /* NOLINT: an address, or −1 */
 }
 
-/* Unmaps only the rest of a mapping. */
+/* Shrinks a mapping: records that the rest of it is unmapped. */
 static void *shrink(void *at, size_t size_b, size_t new_b, int flags, void *new_at)
 {
 	uint64_t remainder = (uint64_t)(uintptr_t)at + to_pages(new_b), rest_b = to_pages(size_b) - to_pages(new_b);
@@ -294,7 +295,7 @@ EXPORT void *mremap(void *at, size_t size_b, size_t new_b, int flags, ...)
 	uint64_t address = (uint64_t)(uintptr_t)at;
 	va_list more;
 	va_start(more, flags);
-	void *new_at = va_arg(more, void *); /* unset by the caller: the kernel would have got the same value */
+	void *new_at = va_arg(more, void *); /* if not passed: the same undefined value as the kernel's */
 	va_end(more);
 	/* size 0: a second mapping of shared memory, which is already counted */
 	if (!is_program(&caller) || address & (page_b - 1) || !size_b || !new_b)
@@ -334,7 +335,7 @@ EXPORT int mprotect(void *at, size_t size_b, int protection)
 
 /* --- program break ----------------------------------------------------------------------------------------------- */
 
-/* Only the C library may move the break, since it caches it. */
+/* Only the C library may move the break, since it caches the break's address. */
 static void *real_sbrk(intptr_t more_b)
 {
 	NEEDS(sbrk)

@@ -7,8 +7,8 @@
  * (tcmalloc). Programs detect such an allocator by a weak reference or dlsym() (folly and RocksDB: `mallocx != NULL`)
  * and then call its other functions, so exporting these names would claim that the allocator is present. Most programs
  * that use them also have the allocator in their own executable, where its functions cannot be interposed: if malloc is
- * there, too, the recorder is informed. Blocks allocated by such names are not recorded: freeing them with free()
- * counts as unknown, and a malloc() block freed by such a name seems to stay live.
+ * there, too, the recorder is informed. Blocks allocated by functions with such names are not recorded: freeing such a
+ * block with free() counts as unknown, and a malloc() block that is freed by such a function seems to stay live.
  */
 #include <stdlib.h>
 
@@ -36,7 +36,7 @@ void heap_names_begin(void)
 		hook_thread_leave(thread);
 }
 
-/* C23: like free(), with the caller's knowledge of the block. */
+/* C23 variants of free() for callers that know the block's size or alignment. */
 EXPORT void free_sized(void *block, size_t size_b);
 EXPORT void free_sized(void *block, size_t size_b)
 {

@@ -49,7 +49,7 @@ static const char *const names[OPERATOR_COUNT] = {
 #undef NEW
 #undef DELETE
 
-/* NULL = not for all callers, or not looked up yet. */
+/* The operators that serve all callers. NULL = there is none for all callers, or it was not looked up yet. */
 static _Atomic(void *) everybodys[OPERATOR_COUNT];
 
 #define ENTRY_BITS 10u
@@ -62,16 +62,16 @@ static _Atomic(void *) everybodys[OPERATOR_COUNT];
 #define ADDRESS_BITS 48u
 #define BEING_FILLED 1u
 
-/* In memory that is mapped on demand and kept in a forked child: a new lookup takes the loader's lock, which another
- * thread may have held at the fork, and which nobody releases in the child. */
+/* Lies in memory that is mapped on demand, and that a forked child inherits: a new lookup would need the loader's lock,
+ * which another thread may have held at the fork, and which nobody releases in the child. */
 struct bound {
 	_Atomic uint64_t words[1u << WORD_BITS]; /* page, GENERATION_BITS, ENTRY_BITS; 0 = none */
 	/* The bindings of an object. Written while the loader's list is locked, or by the thread that has claimed the
 	 * entry. */
 	_Atomic uintptr_t owners[ENTRIES]; /* address of an object's dynamic section; 0 = free */
 	_Atomic(void *) functions[ENTRIES][OPERATOR_COUNT];
-	/* Address ranges of all objects when a thread was about to fork: all that its child may use. Written while the
-	 * list is locked. */
+	/* The address ranges of all objects at the time when a thread was about to fork: its child finds objects only
+	 * by these. Written while the list is locked. */
 	_Atomic uint64_t listed; /* loads and unloads at that time, + 1 */
 	_Atomic uint32_t listed_count;
 	struct inject_objects_range ranges[ENTRIES];
@@ -86,7 +86,8 @@ static int is_forked;
 
 /* --- operators for all callers ----------------------------------------------------------------------------------- */
 
-/* An object with any operator has operator new, so C programs pay for one lookup. */
+/* Finds the operators that serve all callers. An object that defines any operator defines operator new, so C programs
+ * pay for only one lookup. */
 void heap_operators_begin(void)
 {
 	void *first = inject_next(names[0]);
@@ -146,7 +147,7 @@ static inline uint32_t first_entry(uintptr_t owner)
 	return (uint32_t)(owner * UINT64_C(0x9e3779b97f4a7c15) >> (64 - ENTRY_BITS));
 }
 
-/* 0 = no room. */
+/* The entry of an object, filled in if it is new; 0 = no room. */
 static uint32_t entry_of(struct bound *all, const struct inject_object *object)
 {
 	uintptr_t wanted = (uintptr_t)object->dynamic;
@@ -165,7 +166,8 @@ static uint32_t entry_of(struct bound *all, const struct inject_object *object)
 	return 0;
 }
 
-/* Objects unloaded since the entries were created may have been replaced by others. */
+/* Discards all entries if an object was unloaded since they were created, because another object may have taken its
+ * place. */
 static void forget_gone(struct bound *all, const struct inject_objects_count *count)
 {
 	if (count->is_known && count->unloads == known_unloads)
@@ -188,7 +190,7 @@ static void answer(const struct inject_objects_count *count, void *data)
 	struct inject_object object = {.dynamic = NULL};
 	if (question->all)
 		forget_gone(question->all, count);
-	/* in no object: generated code, which may go without notice */
+	/* in no object: generated code, which may be unmapped without notice */
 	if (inject_objects_find(question->caller, &object) && object.dynamic && question->all)
 		question->entry = entry_of(question->all, &object);
 	if (question->entry)
@@ -209,7 +211,8 @@ static struct bound *map_bound(void)
 	return made < 0 && made >= -4095 ? NULL : (struct bound *)made; /* NOLINT: an address */
 }
 
-/* If `may_call`: the caller has called inject_calls_begin(). */
+/* Returns the table, mapped first if `may_call`, which requires that the caller has called inject_calls_begin(); NULL =
+ * not mapped. */
 static struct bound *get_bound(int may_call)
 {
 	struct bound *all = atomic_load(&bound), *made;
@@ -266,7 +269,8 @@ static void *function_of(const struct bound *all, uintptr_t owner, enum which wh
 	return NULL;
 }
 
-/* Without the list, whose lock may never be released; NULL = not listed. */
+/* Finds the operator in a forked child, by the ranges that its parent stored: the lock of the loader's list may never
+ * be released there. NULL = in no range. */
 static void *find_inherited(enum which which, uintptr_t caller)
 {
 	const struct bound *all = atomic_load(&bound);
@@ -320,8 +324,8 @@ static inline void *get(enum which which, uintptr_t caller)
 
 static __thread const void *last __attribute__((tls_model("initial-exec"))); /* the last result of find() */
 
-/* An operator that ends in a tail call of another one (operator new[] of operator new) seems to call it from our hook;
- * its caller is then the operator found last. */
+/* Finds the real operator. If an operator ends in a tail call of another one (as operator new[] may call operator new),
+ * our hook seems to be the caller of the second; the actual caller is then the operator that was found last. */
 static __attribute__((noinline)) void *find(enum which which, const char *name, const void *caller)
 {
 	if (unlikely(!inject_is_bound()))
@@ -337,7 +341,7 @@ static __attribute__((noinline)) void *find(enum which which, const char *name, 
 
 /* --- the operators ----------------------------------------------------------------------------------------------- */
 
-/* If there is no C++ library at all. */
+/* Allocates a block in place of operator new, if there is no C++ library at all. */
 static __attribute__((noinline)) void *take(size_t size_b, size_t align_b, int may_fail)
 {
 	size_t wanted_b = size_b + !size_b;
@@ -347,9 +351,9 @@ static __attribute__((noinline)) void *take(size_t size_b, size_t align_b, int m
 	return block;
 }
 
-/* Exceptions of the real operator pass through. Debug information shows the plain names, without C++ mangling. A call
- * before our object is relocated, by a library's resolver, is only passed on: no operators for all callers are known
- * then. */
+/* Exceptions of the real operator pass through. Debug information shows the plain names, without C++ mangling. A
+ * library's IFUNC resolver may call before our object is relocated: such a call is only passed on, since no operators
+ * for all callers are known yet. */
 #define NEW(symbol, parameters, arguments, align_b, may_fail)                                         \
 	EXPORT void *alloc##symbol parameters __asm__(#symbol);                                       \
 	EXPORT void *alloc##symbol parameters                                                         \

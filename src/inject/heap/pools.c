@@ -72,7 +72,7 @@ static uint32_t pool_of(struct hook_thread *thread, const char *name)
 	return number;
 }
 
-/* The program may not have allocated anything yet. */
+/* Like hook_thread_enter(), but initialises the process first, in case no allocation has done so yet. */
 static struct hook_thread *enter(void)
 {
 	if (unlikely(!hook_process))

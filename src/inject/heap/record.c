@@ -1,8 +1,8 @@
 /* record.c: writes the hooks' records: allocations and frees (format/heap.h).
  *
- * Each allocation and each free reads the clock, a third of the cost of a pair. With a single thread, order alone would
- * do; but lifetimes are computed from these timestamps, and a free with the timestamp of the preceding allocation would
- * give every block freed at once a lifetime of zero.
+ * Each allocation and each free reads the clock, which takes a third of the cost of such a pair. With a single thread,
+ * order alone would do; but lifetimes are computed from these timestamps, and a free with the timestamp of the
+ * preceding allocation would give every block freed at once a lifetime of zero.
  */
 #include <pthread.h>
 #include <string.h>
@@ -46,8 +46,8 @@ struct set {
 
 __thread uint64_t heap_left __attribute__((tls_model("initial-exec")));
 
-/* A forked child continues with its own copies: it frees blocks that its parent sampled, and the recorder ignores
- * those. */
+/* A forked child continues with its own copies: when it frees blocks that its parent has sampled, the recorder ignores
+ * these frees. */
 _Atomic uint8_t heap_filter[1u << HEAP_FILTER_BITS] INJECT_UNCOUNTED;
 _Atomic uint8_t heap_none = HEAP_NEVER;
 static struct set *sets; /* NULL: every block is recorded, or out of memory: then every free is recorded */
@@ -173,7 +173,7 @@ static uint64_t next_distance(uint64_t *random)
 	return (uint64_t)(-log_of(uniform) * (double)heap_mean_b) + 1;
 }
 
-/* Counts down a block that heap_record_passes() did not; true if the block is sampled. */
+/* Counts down by a block that heap_record_passes() has rejected; true if the block is sampled. */
 static int draw(struct hook_thread *thread, uint64_t counted_b)
 {
 	if (!thread->random)
@@ -189,8 +189,8 @@ static int draw(struct hook_thread *thread, uint64_t counted_b)
 	return 1;
 }
 
-/* In a light recording a process that allocates little is not even connected: its threads draw and count down before
- * they have any state. */
+/* Counts down in a thread that has no state yet; true if the block is not sampled. In a light recording, a process that
+ * allocates little is not even connected, so its threads draw and count down before they have any state. */
 static __attribute__((noinline)) int is_counted_first(size_t size_b)
 {
 	static _Atomic uint64_t draws;

@@ -9,7 +9,8 @@
 #include "inject/hook/process.h"
 #include "inject/hook/uncounted.h"
 
-const char hook_env[] = "SONDE_HEAP"; /* … mean bytes between samples (0 = every block), 1 if light */
+/* Its value: the common part (hook/object.h), then mean bytes between samples (0 = every block), then 1 if light. */
+const char hook_env[] = "SONDE_HEAP";
 const int hook_waits = 1;
 uint64_t heap_mean_b;
 uint64_t heap_seed;

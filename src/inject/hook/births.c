@@ -58,7 +58,8 @@ static void read_usual_sizes(struct birth *birth)
 	pthread_attr_destroy(&fresh);
 }
 
-/* NULL = of no interest, or too many at once. */
+/* Takes a row of the table for a thread that is about to be created; NULL = the thread is of no interest, or too many
+ * are starting. */
 static struct birth *take_birth(const pthread_attr_t *attr, void *arg)
 {
 	int handed;

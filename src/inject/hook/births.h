@@ -4,7 +4,8 @@
 
 #include "inject/hook/stack.h"
 
-/* Before any thread is of interest: a limit on data does not count our table (hook/uncounted.h). */
+/* Excludes our table from a limit on the process's data (hook/uncounted.h). To be called before any thread is of
+ * interest. */
 void inject_births_uncount(void);
 
 /* To be implemented by the object. */

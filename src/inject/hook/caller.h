@@ -13,7 +13,7 @@ struct hook_caller {
 	uint64_t pc, sp, fp;
 };
 
-/* Only for use in the hook itself, which keeps a frame pointer. */
+/* The caller of the hook that uses this macro. The hook must keep a frame pointer. */
 #define HOOK_CALLER()                                                           \
 	((struct hook_caller){(uint64_t)(uintptr_t)__builtin_return_address(0), \
 			      (uint64_t)(uintptr_t)__builtin_dwarf_cfa(),       \

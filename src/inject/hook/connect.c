@@ -206,7 +206,8 @@ static enum sonde_process_state state_after(struct inject_link *link, int code)
 	return SONDE_PROCESS_NEW;
 }
 
-/* No cancellation point: inject/hook/link.c makes raw system calls. */
+/* Connects, and stores the result and the new state. No cancellation point, because inject/hook/link.c makes raw system
+ * calls. */
 static void set_up(struct inject_link *link)
 {
 	link->code = connect_once(&link->process);

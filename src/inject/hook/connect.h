@@ -14,7 +14,7 @@
  * connection. */
 struct inject_link {
 	struct sonde_process process;
-	int code; /* of the last attempt */
+	int code; /* result of the last attempt */
 	uint32_t tries, unanswered;
 	volatile uint32_t quiet; /* calls to skip before the next attempt */
 };
@@ -85,8 +85,8 @@ int inject_connect_is_gone(void);
 int inject_connect_is_refused(void);
 
 /* Sends `question` and waits, at most `wait_s`, for an answer of exactly `answer_b` bytes and perhaps a descriptor
- * (*fd, else −1). Returns 0 or a negative errno: −EHOSTDOWN if the recorder is stopped (runtime/link.c); no thread then
- * waits until it continues. */
+ * (*fd, else −1). Returns 0 or a negative errno: −EHOSTDOWN if the recorder is stopped (runtime/link.c); from then on
+ * no thread waits for an answer, until the recorder continues. */
 int inject_connect_ask(const void *question, size_t question_b, void *answer, size_t answer_b, int *fd, int wait_s);
 /* True once, when a stopped recorder has continued: questions that were not sent may be asked again. */
 int inject_connect_is_back(void);

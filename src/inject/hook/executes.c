@@ -140,7 +140,7 @@ static char *const *find_hidden(char *const *environment)
 	return NULL;
 }
 
-/* The last chance to check. */
+/* Called while files may still be opened: stores the result that applies from now on. */
 void inject_sandbox_entering(void)
 {
 	atomic_store(&was_hidden, find_hidden(environ) != NULL);
@@ -235,7 +235,8 @@ static int run_mapped(const struct execution *what, const struct environment *fo
 	return result;
 }
 
-/* A path that may not be executed is not reported. */
+/* Informs the recorder that a program is about to be executed without our object, unless its path may not be
+ * executed. */
 static void report(const struct execution *what)
 {
 	const char *slash = what->file ? strrchr(what->file, '/') : NULL;
@@ -319,7 +320,7 @@ EXPORT int fexecve(int fd, char *const arguments[], char *const environment[])
 	return execute(&(struct execution){.by = BY_FEXECVE, .fd = fd, .arguments = arguments}, environment);
 }
 
-/* Variable arguments up to NULL, collected in an array on the stack. */
+/* The number of variable arguments up to NULL, plus one for the argument before them. */
 static size_t count_arguments(va_list list)
 {
 	size_t count = 1;

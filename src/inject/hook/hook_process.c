@@ -20,7 +20,7 @@
 #include "inject/hook/stacks.h"
 #include "inject/hook/thread.h"
 
-#define LEAST_B (8u << 20) /* of address space, for all of our memory; we take less if little is left */
+#define LEAST_B (8u << 20) /* address space that must be left for our memory; we take less of it if little is left */
 
 struct hook_process *hook_process;
 int hook_is_lazy;
@@ -156,7 +156,7 @@ void hook_process_leave(enum sonde_link_reason reason)
 	struct sonde_ring_pool *pool = atomic_load(&process->pool);
 	if (atomic_exchange(&hook_process->has_left, 1))
 		return;
-	/* Up to here, all records of other threads find room. */
+	/* other threads get chunks up to this time, so their records are complete up to it */
 	record(reason, !pool                                    ? 0
 		       : pool->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles()
 								: sonde_clock_now_ns());

@@ -1,9 +1,9 @@
 /* hook_rules.c: the unwind rule of each return address: one row of a call-frame table, looked up once.
  *
  * The recorder compiles the tables and passes their cache files; each module is requested once. Rules are kept in a
- * hash table of the process, which is read without a lock. Adding a rule takes a lock; a signal handler inside a hook
- * works without it, and so do all threads if the owner never releases it: an unwind without a rule only yields a
- * truncated stack.
+ * hash table of the process, which is read without a lock. Adding a rule takes a lock. A signal handler that has
+ * interrupted the owner of the lock adds no rule, and no thread does if the owner never releases the lock: an unwind
+ * without a rule only yields a truncated stack.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,14 +34,14 @@
 #define SPINS 100
 #define REMAINDER_NS 1000000
 #define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW)
-#define RESTS (2000 * WAIT_S) /* a minimum in ms: longer than the recorder may take to answer */
+#define RESTS (2000 * WAIT_S) /* sleeps of at least 1 ms: in all, longer than the recorder may take to answer */
 
 struct module {
 	uint64_t start, end, bias;
 	struct sonde_unwind_table table;
 };
 
-/* In memory that reads as zeros in a forked child; so is the larger table. */
+/* Lies in memory that reads as zeros in a forked child, as does the larger table of rules. */
 struct known {
 	_Atomic uint32_t lock; /* the tid of its owner */
 	/* the lock was abandoned or the recorder is silent: no thread waits for the lock or asks the recorder any
@@ -87,8 +87,9 @@ static uint64_t look_up(uint64_t pc)
 	return rule ? atomic_load_explicit(&hook_rows[rule & 0xffff], memory_order_relaxed) : 0;
 }
 
-/* Owners hold the lock for long only while they ask the recorder. A thread stops waiting once there is a rule for `pc`
- * (0 = any): thousands of threads may need one at the same time. */
+/* Takes the lock; 0 = not taken. Its owner holds it for long only while it asks the recorder. If `pc` is not 0, a
+ * thread stops waiting once there is a rule for it, because thousands of threads may need the same rule at the same
+ * time. */
 static int try_lock(uint32_t tid, uint64_t pc)
 {
 	struct timespec remainder = {0, REMAINDER_NS};
@@ -128,14 +129,16 @@ static const struct module *find_module(uint64_t pc)
 	return NULL;
 }
 
-/* True if a table's file may be mapped; the memory needed in addition is smaller. */
+/* True if the process can spare address space for a table: twice the size of its file, since what is needed besides the
+ * file is smaller than the file. */
 static int is_spared(int fd)
 {
 	struct stat facts;
 	return !fstat(fd, &facts) && inject_connect_spares(2 * (uint64_t)facts.st_size);
 }
 
-/* `known` reads as zeros in a forked child: it would never unmap the table, and would map another one. */
+/* Removes the table's memory from forked children: in a child, `known` reads as zeros, so the child would never unmap
+ * this table, and would map another one. */
 static void keep_from_children(const struct sonde_unwind_table *table)
 {
 	inject_machine_call(SYS_madvise, (long)table->mapping, (long)table->mapping_b, MADV_DONTFORK, 0, 0, 0);
@@ -144,7 +147,7 @@ static void keep_from_children(const struct sonde_unwind_table *table)
 				    MADV_DONTFORK, 0, 0, 0);
 }
 
-/* A sealed memory file of the recorder can be trusted without reading it. */
+/* Maps a table that the recorder has sent as a sealed memory file, whose contents are trusted without a check. */
 static int map_table(struct sonde_unwind_table *out, int fd, const struct sonde_link_table *answer)
 {
 	if (!is_spared(fd))
@@ -186,7 +189,8 @@ static const struct module *ask(uint64_t pc)
 
 /* --- rules ------------------------------------------------------------------------------------------------------- */
 
-/* Expressions are not evaluated here: they are found by the address of their row, and rows are copied. */
+/* Packs a row. The offset of an expression is left out: expressions are not evaluated here, since they are located
+ * relative to their row in the table, and a packed row is a copy. */
 static uint64_t pack(const struct sonde_unwind_row *row)
 {
 	int32_t cfa_off = row->kind == SONDE_UNWIND_EXPRESSION ? 0 : row->cfa_off;
@@ -361,8 +365,9 @@ static void forget_unlisted(uint32_t listed_count)
 	forget_rules(gone, gone_count);
 }
 
-/* 0 = unloaded objects cannot be determined. If nothing was loaded in the meantime, all objects listed now were there
- * before, and none replaced an unloaded one. */
+/* Lists the loaded objects. Returns their number; 0 = which objects were unloaded cannot be determined. It can be if
+ * nothing was loaded in the meantime: then all objects listed now were there before, and none has taken the place of an
+ * unloaded one. */
 static uint32_t list_objects(const struct inject_objects_count *before)
 {
 	struct inject_objects_count now;
@@ -377,8 +382,9 @@ static int has_lost_any(const struct inject_objects_count *before)
 	return !now.is_known || !before->is_known || now.unloads != before->unloads;
 }
 
-/* `listed_count` 0: forgets everything. Unloaded code does not run any more, so its rules are not looked up; rules of
- * other code are found again. Threads then unwind from scratch. Called with signals held. */
+/* Removes the rules and modules of objects that are no longer listed; `listed_count` 0: removes all. Rules may be
+ * removed while other threads unwind: unloaded code does not run any more, and rules of other code are recreated on
+ * demand. After that, threads walk their stacks completely. Called with signals held. */
 static void forget(uint32_t listed_count)
 {
 	if (!try_lock((uint32_t)inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0), 0))

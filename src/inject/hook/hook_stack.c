@@ -44,7 +44,8 @@ static inject_slot *map_table(size_t size_b)
 	return (inject_slot *)(void *)aligned;
 }
 
-/* Tried once. Without that memory the table fills up, and stacks that do not fit are recorded repeatedly. */
+/* Maps the table after table `from`. This is tried only once: if there is no memory, table `from` fills up, and stacks
+ * that do not fit are recorded repeatedly. */
 static __attribute__((noinline)) void grow(uint32_t from)
 {
 	static _Atomic uint32_t tried;
@@ -76,7 +77,8 @@ static uint32_t record(struct hook_thread *thread)
 	return number;
 }
 
-/* The stack may have been recorded before the tables grew. */
+/* Finds the stack in the smaller tables, since it may have been recorded before the tables grew; otherwise records it.
+ * Returns its number; 0 = no room. */
 static __attribute__((noinline)) uint32_t find_slowly(struct hook_thread *thread, inject_slot *slot, uint32_t at)
 {
 	uint64_t hash = thread->innermost->hash;

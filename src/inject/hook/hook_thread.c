@@ -2,8 +2,8 @@
  *
  * The state of a thread is mapped when it first records something, and reused for another thread when it ends. A hook
  * that finds no free chunk waits for the recorder: a heap profile with holes is wrong, a waiting program is only slow.
- * Hooks of blocking calls may run while the program holds a lock: they wait only briefly, as long as chunks become
- * free.
+ * Hooks of blocking calls may run while the program holds a lock: they wait only briefly, and only if waiting has
+ * recently helped.
  *
  * A thread gets its first part of a chunk before its first wait, because thousands of threads may be released from a
  * wait, and end, at the same time.
@@ -159,8 +159,8 @@ static struct sonde_ring_chunk *wait_for_chunk(const struct hook_thread *thread,
 }
 
 /* True if a short wait is worthwhile: for a thread's first chunk, since others may just have ended, and if the pool can
- * grow. A thread waits once per chunk, and not after two waits in which nothing became free: then the recorder is
- * stopped, or there are too few chunks. */
+ * grow. A thread waits once per chunk. No thread waits after two waits in which nothing became free, which means that
+ * the recorder is stopped, or that there are too few chunks. */
 static int may_pause(const struct hook_thread *thread)
 {
 	struct sonde_ring_pool *pool = thread->pool;
@@ -299,7 +299,8 @@ static void make_spare(struct hook_thread *thread)
 	while (!atomic_compare_exchange_weak(&spare, &head, thread));
 }
 
-/* The older spare states are on wiped pages, too, so only the first of the list is still reachable. */
+/* Puts the calling thread's state into the list of spare ones. Of the states that were in it, only the first is still
+ * reachable: its link to the others was on a page that reads as zeros in the child. */
 void hook_thread_forget(void)
 {
 	struct hook_thread *thread = hook_self;
@@ -308,7 +309,8 @@ void hook_thread_forget(void)
 		make_spare(thread);
 }
 
-/* If the thread frees memory after this, it starts again with a new state. */
+/* Releases the thread's chunk and state when it ends. If the thread frees memory after this, it starts again with a new
+ * state. */
 static void give_back(struct hook_thread *thread)
 {
 	if (hook_self != thread || thread->where != HOOK_OUTSIDE || thread->pid != inject_machine_pid())
@@ -327,8 +329,8 @@ static void on_thread_end(void *data)
 	inject_calls_end();
 }
 
-/* Must not run in a hook, because the C library may take a lock. Values of the first keys are stored in a thread's
- * control block; for later keys glibc allocates memory. */
+/* Creates the key whose destructor runs when a thread ends. Must not run in a hook, because the C library may take a
+ * lock. Values of the first keys are stored in a thread's control block; for later keys glibc allocates memory. */
 __attribute__((constructor)) static void make_key(void)
 {
 	if (!pthread_key_create || !pthread_setspecific)
@@ -365,8 +367,8 @@ void inject_birth_begin(const struct inject_stack *stack, int handed)
 	born = *stack;
 }
 
-/* For threads whose start was not seen (clone(), the C library's own), reads the mappings. On other stacks, such as
- * those of coroutines, no address is known to be readable. */
+/* Finds the bounds of the thread's stack: reads the mappings if the thread's start was not seen (clone(), the C
+ * library's own threads). On other stacks, such as those of coroutines, no address is known to be readable. */
 static void find_stack(struct hook_thread *thread)
 {
 	struct inject_stack stack = born;
@@ -378,7 +380,7 @@ static void find_stack(struct hook_thread *thread)
 	thread->stack_end = stack.end;
 }
 
-/* NULL = no room: the process is then no longer recorded. */
+/* A spare or new state for the thread; NULL = no room: the process is then no longer recorded. */
 static struct hook_thread *get_state(void)
 {
 	struct hook_thread *thread = hook_self ? hook_self : take_spare();
@@ -389,7 +391,8 @@ static struct hook_thread *get_state(void)
 	return thread;
 }
 
-/* NULL also in a child that shares its parent's memory (vfork). */
+/* Gives the calling thread its state; NULL = it is not recorded, as in a child that shares its parent's memory
+ * (vfork). */
 static struct hook_thread *begin(uint64_t where)
 {
 	if (hook_process->sandbox.pid && hook_process->sandbox.pid != inject_machine_pid())
@@ -430,8 +433,8 @@ static int is_own_stack(const struct hook_thread *thread, uint64_t address)
 	return address >= thread->stack_low && address < thread->stack_end;
 }
 
-/* True if the hook that the thread was in has been left by siglongjmp: its frame was further in than this one, or on a
- * signal handler's stack, which this one is not on. */
+/* True if the hook that the thread was in has been left by siglongjmp: the frame of that hook was below this one on the
+ * stack, or was on a signal handler's stack, and the thread is on its own stack now. */
 static int is_left(const struct hook_thread *thread, uint64_t where)
 {
 	stack_t stack = {.ss_flags = 0};
@@ -440,7 +443,8 @@ static int is_left(const struct hook_thread *thread, uint64_t where)
 	return !inject_machine_call(SYS_sigaltstack, 0, (long)&stack, 0, 0, 0, 0) && !(stack.ss_flags & SS_ONSTACK);
 }
 
-/* A partial record is not read: readers stop after the last complete one. */
+/* Closes the chunk of a thread that has left a hook by siglongjmp. A partial record in it is not read: readers stop
+ * after the last complete one. */
 static void recover(struct hook_thread *thread, uint64_t where)
 {
 	thread->where = where;
@@ -484,7 +488,7 @@ struct hook_thread *hook_thread_enter_slowly(uint64_t where)
 		hook_thread_let_signals(before);
 	}
 	inject_calls_end();
-	/* Before the thread waits: if many threads are released at once, they already have their first chunks. */
+	/* A thread gets its first chunk before it waits: many threads may be released from a wait at once. */
 	if (thread && !thread->last_seq)
 		hook_thread_capacity(thread, 0);
 	errno = saved;

@@ -2,9 +2,9 @@
  *
  * Verified-incremental unwinding: the thread keeps the frames of its last walk, and with each frame the stack words
  * that led from it to its callers. A new walk steps from the leaf until it meets a kept frame: the same return address
- * at the same stack address. If all words read outside that frame are unchanged, a walk would read them again and end
- * the same way: the remaining frames are identical. If some words differ, the frames outside the first difference are
- * still valid.
+ * at the same stack address. If all words that led from that frame to its callers are unchanged, a complete walk would
+ * read the same words again, so the remaining frames are identical. If some words differ, only the frames outside the
+ * outermost difference are still valid.
  *
  * A frame pointer is compared only if the remaining walk depends on it: most frames are found by their stack pointers
  * alone, and in such programs the register may hold any value. Works only on the thread's own stack, whose bounds are
@@ -27,7 +27,7 @@
 struct walk {
 	uint64_t pc, sp, fp;
 	uint64_t interrupted; /* 1 = interrupted by a signal: the address does not follow a call */
-	uint64_t low, end;    /* of the stack */
+	uint64_t low, end;    /* bounds of the stack */
 };
 
 /* Distinguishes frames with the same address that were left by a call and by a signal. */
@@ -65,7 +65,7 @@ static int read_word(void *context, uint64_t address, uint64_t *out)
 	return 0;
 }
 
-/* The rare rules. */
+/* Steps by the less frequent kinds of rules. */
 static __attribute__((noinline)) enum sonde_unwind_result step_slowly(struct walk *walk, uint64_t packed,
 								      struct hook_step *step)
 {
@@ -156,7 +156,8 @@ static inline int all_hold(const struct hook_check *checks, uint32_t count)
 	return !(differs | differs_too);
 }
 
-/* The innermost frame whose checks hold, starting from a matching one whose checks fail. */
+/* `met` is a kept frame that the walk has reached, but its checks fail. Returns the innermost of its callers whose
+ * checks hold. */
 static struct hook_frame *drop_broken(struct hook_thread *thread, struct hook_frame *met)
 {
 	uint32_t hold = first_broken(thread->checks, met->checks);
@@ -228,7 +229,8 @@ static inline int is_met(const struct hook_frame *frame, uint64_t slot, uint64_t
 	return frame->slot == slot && frame->pc == pc && !((frame->fp ^ fp) & frame->fp_mask);
 }
 
-/* Steps until the walk ends or meets a kept frame: `left`, or one outside it. Returns the kept frame. */
+/* Steps outwards until the walk ends or reaches a kept frame, which is `left` or one of its callers. Returns that
+ * frame; thread->frames if it reached none. */
 static inline struct hook_frame *walk_on(struct hook_thread *thread, struct walk walk, struct hook_frame *left,
 					 uint32_t *count)
 {

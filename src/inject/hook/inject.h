@@ -37,12 +37,12 @@ struct inject_thread {
 	pid_t pid;     /* of the thread's process: differs in a forked child */
 	pid_t tid;     /* 0 = not sampled */
 	int timer;     /* kernel's id; −1 = none */
-	uint32_t slot; /* of the timer, in the record; INJECT_TIMERS = none */
+	uint32_t slot; /* index in inject_record->timers; INJECT_TIMERS = none */
 	volatile int busy;
 	int is_cramped;                 /* the program's alternate stack is too small for the handler */
 	uint32_t alternate;             /* number of the stack that we gave it (cpu/alternate.c); 0 = none */
-	int rounds;                     /* of destructors of thread-specific data so far */
-	int leaves;                     /* its final event belongs to a process that lives on unsampled */
+	int rounds;                     /* rounds of destructors of thread-specific data so far */
+	int leaves;                     /* the final event is written because sampling ends; the process continues */
 	uintptr_t stack_low, stack_end; /* possible range of its own stack; 0, 0 = unknown */
 	uint64_t serial, start_ns;
 	struct sonde_ring_pool *pool; /* the pool of `chunk` */
@@ -64,7 +64,7 @@ struct inject_settings {
 
 extern struct inject_settings inject_settings;
 
-/* Of the process; reads as zeros in a forked child. */
+/* State of the process; reads as zeros in a forked child. */
 struct inject_record {
 	struct inject_link link;
 	struct inject_sandbox sandbox;
@@ -77,8 +77,8 @@ extern struct inject_record *inject_record; /* NULL = not sampled */
 
 /* True if this process is sampled. */
 int inject_is_on(void);
-/* In the handler: the pool, after connecting at the first sample; NULL = none, permanently if inject_is_on() is
- * false. */
+/* Called in the handler. Returns the pool, after connecting at the first sample; NULL = none now, or for good if
+ * inject_is_on() is false. */
 struct sonde_ring_pool *inject_pool(void);
 struct sonde_process *inject_process(void);
 /* The calling process ends: records the CPU time of its main thread since its last sample. */
@@ -88,8 +88,8 @@ void inject_process_end(void);
 
 void inject_thread_init(void);
 void inject_thread_begin(const struct inject_stack *stack);
-/* Stops the timer and records the thread's CPU time since its last sample; process_ns: as for
-   inject_sample_remainder().
+/* Stops the timer and records the thread's CPU time since its last sample; process_ns: the process's CPU time if it
+ * ends too, else 0.
  */
 void inject_thread_end(uint64_t process_ns);
 /* Only stops the timer. */
@@ -103,13 +103,14 @@ void inject_thread_capacity(int is_cramped);
 
 /* --- cpu/alternate.c ---------------------------------------------------------------------------------------------- */
 
-/* The calling thread gets a stack for the handler unless it has one; true if that is too small. */
+/* Gives the calling thread an alternate stack for the handler, unless the program has set one; true if the program's is
+ * too small. */
 int inject_alternate_begin(void);
 /* Gives the calling thread's stack back, once its timer is stopped. */
 void inject_alternate_end(void);
 /* In a forked child: gives back the stacks of threads that exist only in the parent. */
 void inject_alternate_forked(void);
-/* Before any stack is taken: a limit on data does not count our tables (hook/uncounted.h). */
+/* Excludes our tables from a limit on the process's data (hook/uncounted.h). To be called before any stack is taken. */
 void inject_alternate_uncount(void);
 
 /* --- cpu/sample.c ------------------------------------------------------------------------------------------------- */

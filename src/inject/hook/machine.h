@@ -17,7 +17,7 @@ struct inject_registers {
 #define INJECT_FRAME_MAX_B 4096u /* with AVX-512; programs that use AMX must have a larger stack */
 /* A signal handler that does not rely on stack alignment: qemu's user emulation before 8.0 enters it like a jump. */
 #define INJECT_HANDLER __attribute__((force_align_arg_pointer))
-#define INJECT_CONTROL_B 4096u   /* of a thread's control block, and the data above it on its stack */
+#define INJECT_CONTROL_B 4096u   /* room at a stack's top for a thread's control block and the data above that */
 static inline struct inject_registers inject_machine_registers(const void *context)
 {
 	const greg_t *regs = ((const ucontext_t *)context)->uc_mcontext.gregs;
@@ -37,8 +37,8 @@ static inline long inject_machine_call(long number, long a, long b, long c, long
 	return result;
 }
 
-/* Defines a function that stores the callee-saved registers, then its caller's stack pointer, in the words at `saved`,
- * and continues in `next`; none of the names is static. */
+/* Defines the function `name`: it stores the callee-saved registers, then its caller's stack pointer, in the words at
+ * `saved`, and jumps to `next`. `name`, `saved` and `next` must not be static. */
 #define INJECT_ENTRY(name, saved, next)                                                         \
 	__asm__(".text\n.p2align 4\n"                                                           \
 		".type " #name ", @function\n.hidden " #name "\n.globl " #name "\n" #name ":\n" \
@@ -87,7 +87,7 @@ static inline long inject_machine_call(long number, long a, long b, long c, long
 #error "sonde: the registers of this machine in a signal handler are not known"
 #endif
 
-/* The same with the C library's result: −1 and errno for an error. */
+/* Like inject_machine_call(), but reports an error as the C library does: by −1 and errno. */
 static inline long inject_machine_direct(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result = inject_machine_call(number, a, b, c, d, e, f);
@@ -102,7 +102,7 @@ static inline long inject_machine_direct(long number, long a, long b, long c, lo
 #define INJECT_CALL_ANY(number, a, b, c, d, e, f, ...) \
 	inject_machine_call(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
-/* Not getpid(), which the program may have replaced. */
+/* Like getpid(), which the program may have replaced. */
 static inline pid_t inject_machine_pid(void)
 {
 	return (pid_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0);

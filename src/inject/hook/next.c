@@ -85,7 +85,7 @@ static uintptr_t find_loader(void)
 	return base || !headers ? base : headers - sizeof(ElfW(Ehdr));
 }
 
-/* Does not depend on anything that the loader must have filled in. */
+/* Finds the list by the loader's own symbol table, which works before the loader has filled in anything. */
 static const struct r_debug *debug_of_loader(void)
 {
 	const ElfW(Ehdr) *file = (const ElfW(Ehdr) *)find_loader(); /* NOLINT: an address */
@@ -120,7 +120,7 @@ static int is_ours(const struct link_map *object)
 	return object->l_ld == own_dynamic;
 }
 
-/* The first object after ours, or the first in the list. */
+/* The first object after ours in the list; if ours is not listed, the first of all. */
 static const struct link_map *first_behind(void)
 {
 	const struct link_map *first = first_object(), *object = first;
@@ -129,7 +129,7 @@ static const struct link_map *first_behind(void)
 	return object ? object->l_next : first;
 }
 
-/* The last object that was loaded at the first lookup. */
+/* The object that was last in the loader's list when this was first called. */
 static const struct link_map *last_object(void)
 {
 	static const struct link_map *last;
@@ -181,7 +181,7 @@ static void *function_of(const struct link_map *object, const struct inject_symb
 	return (void *)address; /* NOLINT: it is one */
 }
 
-/* Searches from `object` up to `last`; NULL: to the end. */
+/* Searches the objects from `object` to `last`; `last` NULL: to the end of the list. */
 static void *find(const struct link_map *object, const struct link_map *last, const struct inject_symbol_name *name)
 {
 	for (; object; object = object->l_next) {

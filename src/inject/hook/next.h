@@ -19,11 +19,11 @@
  * thread and in signal handlers. */
 void *inject_next(const char *name);
 
-/* The same among the objects that were loaded at the first lookup. */
+/* Like inject_next(), but only among the objects that were loaded at the first lookup. */
 void *inject_next_initial(const char *name);
 
-/* The same for an allocator's function: also matches the version that programs use, since glibc's debugging allocator
- * (libc_malloc_debug.so) exports no other. */
+/* Like inject_next(), for an allocator's function: also matches the version that programs use, since glibc's debugging
+ * allocator (libc_malloc_debug.so) exports no other. */
 void *inject_next_allocator(const char *name);
 
 /* The C library's own function: the last one of that name, after anything that interposes it. */

@@ -1,10 +1,10 @@
 /* objects.c: finds the objects that the dynamic loader has loaded, and their functions, by the objects' own tables.
  *
  * A call is bound to the first definition in the scope of the object that was opened (dlopen): that object and all its
- * dependencies, breadth first. The loader does not record which object was opened. But its list is in load order, so an
- * object has been loaded by an earlier one that needs it, if there is one. After that scope come objects opened for all
- * (RTLD_GLOBAL), which cannot be distinguished from others; they are searched last, in list order, since few objects
- * call functions outside their dependencies.
+ * dependencies, breadth first. The loader does not record which object was opened. But its list is in load order, so if
+ * an earlier object needs this one, it is taken as the one that caused the loading; otherwise this object itself was
+ * opened. After that scope come objects opened for all (RTLD_GLOBAL), which cannot be distinguished from others; they
+ * are searched last, in list order, since few objects call functions outside their dependencies.
  *
  * The tables are the loader's and are trusted.
  */
@@ -206,7 +206,8 @@ struct climb {
 	struct inject_object loader;
 };
 
-/* True if the object precedes the other and needs it; stops at the other. */
+/* Callback of inject_objects_each(). Ends the walk at the first object that needs climb->from, which it stores in
+ * climb->loader, or at climb->from itself. */
 static int has_loaded(struct dl_phdr_info *info, size_t info_b, void *data)
 {
 	struct climb *climb = data;

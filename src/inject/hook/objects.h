@@ -46,7 +46,7 @@ void *inject_objects_function(const struct inject_object *object, const char *na
  * in any object. Entries of `out` that are not NULL stay. */
 void inject_objects_bind(const struct inject_object *from, const char *const *names, uint32_t count, void **out);
 
-/* The counts alone. */
+/* Like inject_objects_ranges() below, but only the counts. */
 
 void inject_objects_counted(struct inject_objects_count *out);
 /* Address ranges of all objects, at most `most` of them, and the counts at that time. Returns the number of objects. */

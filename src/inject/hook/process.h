@@ -52,8 +52,8 @@ extern pid_t hook_first_pid;              /* differs from the pid of a forked ch
 /* Reads the environment. Returns 1 once it is known whether anything is recorded; call it again until then, because the
  * environment may not exist yet. */
 int hook_process_init(void);
-/* Maps the tables; in a light recording when the first block is sampled. True if recording is possible. Call only
- * between inject_calls_begin() and inject_calls_end(). */
+/* Maps the tables. In a light recording, this is called when the first block is sampled. True if recording is possible.
+ * Call only between inject_calls_begin() and inject_calls_end(). */
 int hook_process_open(void);
 /* Reports something about the process to the recorder, without connecting the process. */
 void hook_process_record(enum sonde_link_reason reason);

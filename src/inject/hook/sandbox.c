@@ -8,8 +8,8 @@
  * threads (TSYNC) waits until none is inside.
  *
  * Filters are also inherited through exec. Containers put every process under a filter, so the criterion is whether
- * there are more filters than the recorder's own; the number is read with system calls that the dynamic loader has just
- * made itself.
+ * there are more filters than the recorder's own; the number is read with system calls that the dynamic loader itself
+ * has just made, so the filters allow them.
  *
  * Not handled: filters installed by the program's own system-call instructions. The wrappers have no frame (they jump
  * to the next function), because a raw clone() returns on another stack.
@@ -31,7 +31,7 @@
 typedef long (*call_six)(long number, long a, long b, long c, long d, long e, long f);
 typedef int (*call_prctl)(long option, long a, long b, long c, long d);
 
-/* In ordinary memory: a forked child inherits the filter. */
+/* True once the process has sandboxed itself. In ordinary memory, because a forked child inherits the filter. */
 static _Atomic uint32_t is_locked_in;
 static _Atomic uint32_t child_is_locked_in; /* a child of vfork, which shares our memory */
 static struct inject_sandbox *watched;      /* NULL = we make no system calls at all */
@@ -108,7 +108,7 @@ __attribute__((noinline)) static void lock_in(void)
 		leave();
 }
 
-/* Calls that only query what the kernel supports change nothing. */
+/* True if a call installs a filter or strict mode; calls that only query what the kernel supports do not. */
 static int installs(unsigned long operation, int is_plain, const void *program)
 {
 	if (operation == SECCOMP_SET_MODE_FILTER)
@@ -163,7 +163,7 @@ int inject_prctl(long option, long a, long b, long c, long d)
 	return next_prctl ? next_prctl(option, a, b, c, d) : (int)direct(SYS_prctl, option, a, b, c, d, 0);
 }
 
-/* Before this, calls go directly to the kernel. */
+/* Until this is called, the wrappers' calls go directly to the kernel. */
 void inject_sandbox_init(void)
 {
 	next_prctl = (call_prctl)inject_next("prctl");
@@ -197,7 +197,7 @@ static void look_for(struct line *line, char c)
 	}
 }
 
-/* Not the C library's functions: sanitizers replace them and are not initialised yet. */
+/* Reads /proc/self/status without functions of the C library: sanitizers replace them, and are not initialised yet. */
 int inject_sandbox_is_inherited(uint64_t recorders)
 {
 	struct line mode = {.title = "\nSeccomp:"}, filters = {.title = "\nSeccomp_filters:"};

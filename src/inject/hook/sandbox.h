@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Of the process; reads as zeros in a forked child. */
+/* State of the process; reads as zeros in a forked child. */
 struct inject_sandbox {
 	_Atomic uint32_t calling; /* threads inside system calls of ours */
 	pid_t pid;                /* 0 in a child whose fork we did not see */
@@ -24,12 +24,12 @@ int inject_calls_begin(void);
 void inject_calls_end(void);
 /* True if this process may make no more system calls of ours. */
 int inject_sandbox_is_on(void);
-/* True if a child that shares our memory may make none. */
+/* True if a child that shares our memory may make no more system calls. */
 int inject_sandbox_is_childs(void);
 /* True if more filters were inherited than the recorder has itself. */
 int inject_sandbox_is_inherited(uint64_t recorders);
 
-/* The reason for that: 0 = a filter, 1 = no cycle counter. */
+/* Why this process may make no more system calls: 0 = a filter, 1 = no cycle counter. */
 int inject_sandbox_reason(void);
 
 /* Implemented by an object that records futex waits: syscall() passes such calls to it, and it forwards them. NULL in

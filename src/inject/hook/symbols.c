@@ -6,7 +6,7 @@
 #define VERSION_HIDDEN 0x8000u /* of a symbol: not the default version of its name */
 #define WORD_BITS (8u * sizeof(ElfW(Addr)))
 
-/* Not strcmp(), whose address the loader may not have filled in yet. */
+/* Compares two names. strcmp() cannot be used, because the loader may not have filled in its address yet. */
 static int is_equal(const char *a, const char *b)
 {
 	while (*a && *a == *b) {

@@ -20,7 +20,7 @@
 
 #define HOOK_OUTSIDE 1u /* in no hook */
 
-/* Of one thread; owner: the thread. Reads as zeros in a forked child. Fields used by hooks come first. */
+/* State of one thread, which owns it. Reads as zeros in a forked child. Fields used by hooks come first. */
 struct hook_thread {
 	uint64_t
 	    where; /* HOOK_OUTSIDE, or the stack address of the hook that the thread is in; 0 = in a forked child */
@@ -29,11 +29,11 @@ struct hook_thread {
 	uint64_t begun;               /* the last block returned, if it was recorded */
 	uint64_t deleted;             /* the block that operator delete is about to free */
 	struct hook_frame *innermost; /* points into `frames` */
-	uint8_t status;               /* of the last walk that reached the outermost frame */
+	uint8_t status;               /* result of the last walk to the outermost frame */
 	uint8_t is_cut;               /* frames[1] is not the outermost frame: there were too many */
 	uint8_t has_cycles;
 	uint8_t has_paused;  /* has waited in vain for a chunk: does not wait again until it gets one */
-	uint64_t generation; /* of the rules that the frames were unwound with */
+	uint64_t generation; /* generation of the rules by which the frames were unwound */
 	uint64_t stack_low, stack_end;
 	_Atomic uint64_t *end;
 	struct sonde_ring_pool *pool;
@@ -46,7 +46,7 @@ struct hook_thread {
 	uint64_t random;
 	/* outermost first, from [1] on: [0] is a sentinel that is in no stack and has the highest slot */
 	struct hook_frame frames[HOOK_WALK_MAX + 1];
-	struct hook_check checks[HOOK_WALK_MAX * HOOK_READS_MAX]; /* likewise */
+	struct hook_check checks[HOOK_WALK_MAX * HOOK_READS_MAX]; /* outermost first, too */
 	/* leaf first; not a local variable, since the thread's stack may be small */
 	struct hook_step steps[HOOK_WALK_MAX];
 };
@@ -61,7 +61,7 @@ void hook_thread_let_signals(uint64_t before);
 /* In a forked child: forgets the state of the calling thread. */
 void hook_thread_forget(void);
 
-/* For all cases but a known thread that is in no hook. */
+/* Does what hook_thread_enter() does, in all cases except that of a known thread that is in no hook. */
 struct hook_thread *hook_thread_enter_slowly(uint64_t where);
 
 /* The calling thread, marked as inside a hook until hook_thread_leave(); NULL = nothing is recorded now. */
@@ -86,7 +86,7 @@ static inline void hook_thread_leave(struct hook_thread *thread)
  * With 0 words nothing counts as lost if there is no chunk yet. */
 int hook_thread_capacity(struct hook_thread *thread, uint32_t words);
 
-/* The same for a block's allocation or free. */
+/* Ensures room for the record of a block's allocation or free. */
 static inline int hook_thread_has_capacity(struct hook_thread *thread)
 {
 	return likely(thread->at < thread->limit) || hook_thread_capacity(thread, 4);

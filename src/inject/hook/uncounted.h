@@ -1,9 +1,9 @@
 /* uncounted.h: static arrays that a limit on a program's data (ulimit -d) does not count.
  *
  * The limit counts private writable memory, which our arrays are, too: under a low limit the program would get less.
- * The kernel does not count stacks, which are memory that may grow downwards (MAP_GROWSDOWN). An array's pages are
- * replaced by such ones, at the same address; they never grow, since other memory of ours is below. Only under a limit.
- * Rejected: shared memory, which a forked child would share with its parent.
+ * The kernel does not count stacks, which are memory that may grow downwards (MAP_GROWSDOWN). So an array's pages are
+ * replaced by memory of that kind, at the same address; it never grows, since other memory of ours is below. This is
+ * done only if there is a limit. Rejected: shared memory, which a forked child would share with its parent.
  */
 #ifndef SONDE_INJECT_HOOK_UNCOUNTED_H
 #define SONDE_INJECT_HOOK_UNCOUNTED_H
@@ -19,8 +19,8 @@
 #define INJECT_UNCOUNTED_B 4096u
 #define INJECT_UNCOUNTED __attribute__((aligned(INJECT_UNCOUNTED_B)))
 
-/* Whole pages that have never been written to. Not on AArch64, whose pages may be larger: the kernel would replace what
- * lies next to the array, too. */
+/* Replaces the array's pages, which must be whole and never written to. Does nothing on AArch64, whose pages may be
+ * larger: the kernel would replace what lies next to the array, too. */
 static inline void inject_uncount(uintptr_t array, size_t array_b)
 {
 #if defined(__x86_64__)

@@ -134,7 +134,7 @@ static struct nvtx_name *name_new(unsigned region, const struct key *key, uint32
 	return name;
 }
 
-/* NULL = no room. */
+/* The name with this key, added if it is new; NULL = no room. */
 static struct nvtx_name *intern(unsigned region, const struct key *key, uint32_t color)
 {
 	struct nvtx_name *fresh = NULL;

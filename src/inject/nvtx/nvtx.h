@@ -44,7 +44,7 @@ struct nvtx_name {
 	uint32_t domain;
 	uint16_t kind;                    /* enum nvtx_kind */
 	uint16_t key_b;                   /* length of the original text */
-	_Atomic(struct nvtx_name *) zone; /* of a string: the name of its zones, once used */
+	_Atomic(struct nvtx_name *) zone; /* for a string: the name of its zones, once used */
 	char *key;
 };
 
@@ -58,12 +58,12 @@ struct nvtx_attributes {
 	union nvtx_payload_value payload;
 };
 
-/* Never NULL. `is_whole`: the name contains all of the text. */
+/* The name for an annotation; never NULL. *is_whole: the name contains all of the text. */
 struct nvtx_name *nvtx_name_of(enum nvtx_kind kind, uint32_t domain, const struct nvtx_attributes *attributes,
 			       int *is_whole);
 /* The name for the remainder of a zone that had to be ended early; never NULL. */
 struct nvtx_name *nvtx_name_continued(const struct nvtx_name *zone);
-/* NULL = no room. */
+/* Registers a string; NULL = no room. */
 struct nvtx_name *nvtx_string_new(uint32_t domain, const char *text, size_t text_b);
 /* The string of a handle; NULL = not a handle of ours. */
 struct nvtx_name *nvtx_string_of(const void *handle);
@@ -75,12 +75,13 @@ void nvtx_domain_destroy(void *handle);
 uint32_t nvtx_domain_of(const void *handle);
 
 void nvtx_category_set(uint32_t domain, uint32_t category, const char *name, size_t name_b);
-/* NULL = no name. */
+/* The name that the program has given to a category; NULL = none. */
 const char *nvtx_category_name(uint32_t domain, uint32_t category);
 
 /* --- nvtx/ranges.c ------------------------------------------------------------------------------------------------*/
 
-/* Return the level within the domain, from 0; negative: an error, or not tracked. */
+/* Begin and end a pushed range. Both return its level within the domain, from 0; negative: an error, or levels are not
+ * tracked. */
 int nvtx_push(uint32_t domain, const struct nvtx_attributes *attributes);
 int nvtx_pop(uint32_t domain);
 /* Returns the id that ends the range, in any thread; 0 = nothing is recorded. */
@@ -89,7 +90,7 @@ void nvtx_end(uint64_t id);
 void nvtx_mark(uint32_t domain, const struct nvtx_attributes *attributes);
 /* A thread other than the caller gets its name at its own next annotation. */
 void nvtx_name_thread(uint32_t tid, const char *name, size_t name_b);
-/* 0 = no state can be kept here. */
+/* True if the state of threads and forks could be set up; otherwise nothing is recorded. */
 int nvtx_is_ready(void);
 /* True if annotations are being recorded. */
 static inline int nvtx_is_on(void)

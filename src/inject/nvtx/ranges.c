@@ -2,9 +2,9 @@
  *
  * A thread's pushed ranges form one stack, in push order; each domain counts and pops only its own. Zones of a thread
  * nest, but ranges of two domains need not: if a range ends below others that continue, these are ended with it and
- * restarted at once as "NAME (continued)". So every zone's times are right, the number of calls of NAME is the
- * program's, and the rest of their time is in a row of its own. Rejected: spans for everything that may interleave,
- * since ranges that nearly always nest (NCCL within a training step) would lose their place in the hierarchy.
+ * restarted at once as "NAME (continued)". So every zone's times are right, and NAME has as many calls as in the
+ * program; the time after the restart is in a row of its own. Rejected: spans for everything that may interleave, since
+ * ranges that nearly always nest (NCCL within a training step) would lose their place in the hierarchy.
  *
  * The stack is maintained even while nothing is recorded, so that levels are right. A forked child keeps the levels,
  * and ends no zone of its parent's: zones open there are not open in the child.
@@ -102,7 +102,7 @@ static void take_names(struct thread *thread)
 	}
 }
 
-/* NULL = out of memory. */
+/* Creates the thread's state, or adapts it in a forked child; NULL = out of memory. */
 static __attribute__((noinline)) struct thread *thread_again(uint32_t now)
 {
 	int saved = errno;

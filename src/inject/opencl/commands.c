@@ -25,7 +25,7 @@ struct command {
 	uint32_t operation, tid, queue, device;
 	uint32_t next;
 	uint8_t is_held;
-	uint8_t is_counted; /* as lost: it is not reported any more */
+	uint8_t is_counted; /* counted as lost: it is not reported any more */
 	uint64_t from_ns, to_ns, correlation, size_b;
 };
 
@@ -85,7 +85,8 @@ static void free_command(uint32_t at)
 	spare = at;
 }
 
-/* The clock gets all commands first, so that the first times are as accurate as the last. */
+/* Reports the commands of a batch. The device's clock is adjusted by all of them first, so that the times of the first
+ * command are as accurate as those of the last. */
 static void record(const struct done *batch, size_t count)
 {
 	struct sonde_activity recorded[BATCH];
@@ -151,7 +152,7 @@ static void append(struct list *list, uint32_t at)
 	commands[at].next = 0;
 }
 
-/* Commands that are not complete stay in the list. */
+/* Polls the commands of a list; those that are not complete stay in it. */
 static void look_at(struct list *list, int is_out_of_order)
 {
 	struct list remainder = {0, 0};
@@ -188,14 +189,14 @@ static void CL_API_CALL call_back(cl_event event, cl_int status, void *unused)
 	opencl_look(NULL);
 }
 
-/* For a list that only this thread has. */
+/* Registers a callback for the last command of a list, which no other thread has. */
 static void await(const struct list *list)
 {
 	if (list->first && opencl_next->clSetEventCallback)
 		opencl_next->clSetEventCallback(commands[list->last].event, CL_COMPLETE, call_back, NULL);
 }
 
-/* Called with the lock, which is released in between. */
+/* Polls the queue's commands once. Called with the lock, which is released in between. */
 static void look_once(struct opencl_queue *queue, int is_awaited)
 {
 	struct list list = {queue->first, queue->last};
@@ -215,7 +216,8 @@ static void look_once(struct opencl_queue *queue, int is_awaited)
 	}
 }
 
-/* Likewise. A released queue is polled twice: a callback that ran at once found the list taken. */
+/* Polls a queue. Called with the lock, which is released in between. A queue that was released is polled twice: the
+ * callback may run during the first poll, when it finds no commands, because this thread has taken them. */
 static void look(struct opencl_queue *queue)
 {
 	int is_awaited = !queue->refs && queue->first && !queue->is_awaited;
@@ -336,8 +338,8 @@ cl_int opencl_end(struct opencl_call *call, cl_int code, const struct opencl_wha
 	return code;
 }
 
-/* True only for events that the program has, too, since it can query their reference count; false for an event that is
- * being polled now. */
+/* True only for events that the program also holds, because only those have a reference count that the program can
+ * query. Also false while the event is being polled. */
 int opencl_commands_hold(cl_event event)
 {
 	int found = 0;
@@ -365,7 +367,7 @@ void opencl_commands_end(void)
 		sonde_activity_lost("OpenCL: not finished at exit", count);
 }
 
-/* In a forked child: the commands are its parent's. */
+/* Forgets all commands in a forked child: they are its parent's. */
 void opencl_commands_forget(void)
 {
 	used = 1;

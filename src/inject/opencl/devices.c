@@ -101,7 +101,8 @@ static uint32_t record(cl_device_id handle, uint32_t place)
 							    .shared_unit_b = local_b});
 }
 
-/* Two threads may report a device at the same time: the first number is used, and the other is never referred to. */
+/* Finds the device, and reports it if it is new. Two threads may report one device at the same time: the first number
+ * is used, and the other is never referred to. */
 uint32_t opencl_device(cl_device_id handle)
 {
 	uint32_t place = 0, number;

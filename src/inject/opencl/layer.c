@@ -95,7 +95,8 @@ static void at_exit(void)
 	opencl_commands_end();
 }
 
-/* Handlers registered later run earlier: while drivers, which were initialised before, are still usable. */
+/* Handlers that are registered later run earlier. Drivers have registered theirs before, so they are still usable when
+ * ours runs. */
 static void register_exit(void)
 {
 	atexit(at_exit);

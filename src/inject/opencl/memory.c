@@ -123,7 +123,7 @@ static cl_mem created(cl_mem memory, const struct made *made)
 	return memory;
 }
 
-/* An image that is a view of a buffer uses the buffer's memory. */
+/* True if an image is a view of a buffer, whose memory it then uses. */
 static int is_view(const cl_image_desc *image)
 {
 	return image && image->mem_object;
@@ -266,7 +266,7 @@ static cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem memory, void *at,
 						.to = opencl_memory_kind(memory)});
 }
 
-/* The source is unknown: wherever the memory was last. */
+/* The source of the copy is not recorded: it is wherever the memory was last, which is unknown here. */
 static cl_int CL_API_CALL migrate(cl_command_queue queue, cl_uint memory_count, const cl_mem *memory,
 				  cl_mem_migration_flags flags, cl_uint count, const cl_event *wait, cl_event *event)
 {

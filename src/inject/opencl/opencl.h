@@ -67,7 +67,7 @@ void opencl_map_remove(struct opencl_map *map, const void *key);
 struct opencl_what {
 	const char *call; /* "clEnqueueReadBuffer": a literal */
 	uint32_t kind;    /* enum sonde_operation_kind of the device operation */
-	const char *name; /* of a kernel (opencl_name()); NULL = the call's name */
+	const char *name; /* name of a kernel (opencl_name()); NULL = the call's name */
 	uint32_t grid[3], block[3];
 	uint32_t local_b, shared_b;
 	uint8_t from, to; /* enum sonde_memory_kind */
@@ -99,7 +99,7 @@ struct opencl_seen {
 
 void opencl_clock_seen(struct opencl_clock *clock, const struct opencl_seen *seen);
 uint64_t opencl_clock_time(const struct opencl_clock *clock, uint64_t device_ns);
-/* Error of times from oldest_ns on. */
+/* The maximum error of converted times from oldest_ns on. */
 uint64_t opencl_clock_error(const struct opencl_clock *clock, uint64_t oldest_ns);
 
 enum { OPENCL_DEVICES = 64 };
@@ -135,7 +135,7 @@ struct opencl_queue {
 
 /* Called with the lock; NULL = unknown. */
 struct opencl_queue *opencl_queue_find(cl_command_queue handle);
-/* The same for a queue that was not created through us. */
+/* Like opencl_queue_find(), but adds and reports a queue that is not known, because it was not created through us. */
 struct opencl_queue *opencl_queue_learn(cl_command_queue handle);
 struct opencl_queue *opencl_queue_at(uint32_t place);
 /* Forgets a released queue that has no more commands. */
@@ -149,7 +149,7 @@ struct opencl_call {
 	int is_known, is_timed;
 };
 
-/* Before and after a call that enqueues a command. `event`: the program's, or NULL. end returns the code. */
+/* Before and after a call that enqueues a command. `event`: the program's, or NULL. opencl_end() returns `code`. */
 void opencl_begin(struct opencl_call *call, cl_command_queue queue, cl_event *event);
 cl_int opencl_end(struct opencl_call *call, cl_int code, const struct opencl_what *what);
 /* Polls a queue (NULL: all queues) and reports complete commands. Does not wait. */

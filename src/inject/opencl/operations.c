@@ -88,7 +88,7 @@ uint32_t opencl_operation(const struct sonde_operation_info *info)
 	return number;
 }
 
-/* In a forked child, which has numbers of its own; does not touch the pages of the table. */
+/* Forgets all operations in a forked child, which has numbers of its own; does not touch the pages of the table. */
 void opencl_operations_forget(void)
 {
 	pthread_mutex_init(&mutex, NULL);

@@ -37,8 +37,8 @@ void opencl_queue_settle(struct opencl_queue *queue)
 	held--;
 }
 
-/* Reserves an entry before a queue is created with other properties than requested: those of an unknown queue could not
- * be hidden. */
+/* Reserves an entry in the table before a queue is created with properties that the program did not request: without an
+ * entry, they could not be hidden from the program. */
 static int promise(void)
 {
 	opencl_look(NULL); /* frees the entries of released queues whose commands are complete */
@@ -115,7 +115,7 @@ struct opencl_queue *opencl_queue_learn(cl_command_queue handle)
 	return queue || code != CL_SUCCESS ? queue : add(&made);
 }
 
-/* In a forked child. */
+/* Forgets all queues in a forked child. */
 void opencl_queues_forget(void)
 {
 	for (uint32_t i = 0; i < most; i++) {

@@ -1,7 +1,7 @@
 /* waits.c: hooks of calls that wait for a queue, put a marker into it, or release its context (opencl/opencl.h). */
 #include "inject/opencl/opencl.h"
 
-/* 0 = not reported. */
+/* The number under which a queue was reported; 0 = it was not. */
 static uint32_t number_of(cl_command_queue handle)
 {
 	opencl_lock();

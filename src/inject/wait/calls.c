@@ -67,7 +67,8 @@
 	CALL(int, thrd_sleep, (const struct timespec *time, struct timespec *remainder), (time, remainder), SLEEP)     \
 	CALL(int, waitid, (idtype_t type, id_t id, siginfo_t * out, int flags), (type, id, out, flags), CHILD)
 
-/* Calls that know which task they wait for: the joined thread, before it ends; the child that has ended. */
+/* Calls that wait for a known task: for a join, the thread is looked up before the call, while it exists; for a child
+ * process, the call returns its pid. */
 #define TASKS(CALL)                                                                                                    \
 	CALL(int, pthread_join, (pthread_t thread, void **out), (thread, out), JOIN, joined(thread), other)            \
 	CALL(int, pthread_timedjoin_np, (pthread_t thread, void **out, const struct timespec *until),                  \
@@ -117,8 +118,8 @@ static pid_t joined(pthread_t thread)
 	return ~(clock >> 3);
 }
 
-/* No call can block before the functions are known. `before` and `after`: the task waited for, as known at that
- * time. */
+/* The hook of such a call. If the real function is not known, the call fails at once, since nothing can block that
+ * early. `before` and `after`: the task waited for, as known at that time. */
 #define HOOK_TASK(type, name, parameters, arguments, what, before, after)              \
 	EXPORT type name parameters;                                                   \
 	EXPORT type name parameters                                                    \

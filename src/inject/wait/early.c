@@ -43,7 +43,7 @@
 enum state { UNTRIED = 0, OPEN, OVER };
 
 static struct {
-	uint32_t pid, fd; /* of the recorder; 0 = it has prepared no slots */
+	uint32_t pid, fd; /* of the recorder and its memory; 0 = there are no slots */
 } place;
 static _Atomic uint32_t has_threads; /* of this process, or of its parent before the fork */
 
@@ -104,7 +104,7 @@ static uint32_t own_pid(void)
 	return got > 0 ? pid : 0;
 }
 
-/* NULL = out of memory. */
+/* Maps a part of the recorder's memory; NULL = out of memory. */
 static void *map(int fd, uint64_t offset, size_t size_b)
 {
 	long at = inject_machine_call(SYS_mmap, 0, (long)size_b, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (long)offset);
@@ -154,7 +154,8 @@ static uint64_t now_of(const struct hook_early *early)
 	return early->has_cycles ? sonde_clock_cycles() : sonde_clock_now_ns();
 }
 
-/* Checks the link first: opening a file that is not ours could have side effects. */
+/* Opens the recorder's memory and takes a slot. Checks first where the link leads, because opening another file could
+ * have side effects. */
 static int open_slot(struct hook_early *early)
 {
 	char path[48];
@@ -180,8 +181,9 @@ static int open_slot(struct hook_early *early)
 	return 1;
 }
 
-/* Only the first thread of a process has a slot. In a forked child of a multi-threaded parent, the dynamic loader's
- * lock, which put_mappings() takes, may be held by a thread that no longer exists. */
+/* Opens a slot for the process, if this is its first thread and it never had others. In a forked child of a
+ * multi-threaded parent, the dynamic loader's lock, which put_mappings() takes, may be held by a thread that no longer
+ * exists. */
 static int begin(struct hook_early *early, pid_t pid)
 {
 	if (atomic_load(&has_threads) || inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0) != pid)
@@ -263,7 +265,7 @@ static int has_capacity(const struct hook_early *early, uint32_t words)
 	return (uint64_t)(early->slot->words + SONDE_EARLY_WORDS - early->at) >= words;
 }
 
-/* `more` follows the head; the caller has checked for room. */
+/* Writes a record: the head, then `more`. The caller has checked for room. */
 static void put(struct hook_early *early, const uint64_t *head, uint32_t head_words, const uint64_t *more,
 		uint32_t more_words)
 {
@@ -423,7 +425,7 @@ static uint32_t size_of(const _Atomic uint64_t *record)
 	return op == SONDE_WAIT_OBJECT ? OBJECT_HEAD + ((uint32_t)(second & 0xff) + 7) / 8 : CALL_WORDS;
 }
 
-/* Objects keep their numbers: they are recorded again in the thread's ring. */
+/* Records an object again, in the thread's ring; it keeps its number. */
 static void record_again(struct hook_thread *thread, const _Atomic uint64_t *record, uint32_t words)
 {
 	uint64_t copy[OBJECT_HEAD + (SONDE_WAIT_NAME_MAX_B + 7) / 8];
@@ -450,8 +452,8 @@ void wait_early_end(struct hook_thread *thread)
 		atomic_store_explicit(&early->slot->moved, 1, memory_order_release);
 }
 
-/* Once the recorder lets the process connect, it has read the records and wiped the stack copies. Otherwise the records
- * are lost. */
+/* Makes the process connect: when the recorder accepts, it has read the early records and wiped the stack copies. If
+ * the process cannot connect, the early records are lost: they are overwritten with zeros. */
 void inject_sandbox_undumpable(void)
 {
 	struct hook_early *early = early_of();

@@ -120,7 +120,7 @@ static inline int is_time(const struct timespec *time)
 	return time->tv_nsec >= 0 && time->tv_nsec < 1000000000;
 }
 
-/* Leaves errno alone if there is nothing to wait for. Even then, this is a cancellation point. */
+/* Tries to take the semaphore; keeps errno if that fails. A cancellation point in any case, like sem_wait(). */
 static inline int try_semaphore(sem_t *semaphore)
 {
 	if (pthread_testcancel)
@@ -214,7 +214,8 @@ static inline int is_futex_wait(long op)
 	return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI || op == FUTEX_WAIT_REQUEUE_PI;
 }
 
-/* Locks of Rust's standard library and of other implementations. A call that finds the futex changed does not wait. */
+/* Records waits for futexes by syscall(), with which Rust's standard library and others implement locks. A call that
+ * finds that the futex has changed does not wait, and is not recorded. */
 long inject_sandbox_futex(long number, long a, long b, long c, long d, long e, long f)
 {
 	if (!is_wanted() || !is_futex_wait(b))

@@ -106,7 +106,7 @@
 	CALL(int, accept4, (int of, struct sockaddr *from, socklen_t *from_b, int flags), (of, from, from_b, flags), \
 	     CONNECT)
 
-/* The same, with a mode after the flags if a file may be created. */
+/* Like OPENERS, for calls that have a mode after the flags if a file may be created. */
 #define MODE_OPENERS(CALL)                                                                     \
 	CALL(int, open, (const char *path, int flags, ...), (path, flags, mode))               \
 	CALL(int, open64, (const char *path, int flags, ...), (path, flags, mode))             \
@@ -178,7 +178,7 @@ __attribute__((noinline)) void wait_tell(uint64_t began_at, enum sonde_wait_kind
 	wait_record_until(&call, ended, caller);
 }
 
-/* Before the functions are known, or if the C library lacks one. */
+/* Handles a call before the functions are known, or of a function that the C library lacks. */
 #define NEEDS(type, name)             \
 	if (!WAIT_KNOWN(next.name)) { \
 		errno = ENOSYS;       \
@@ -327,14 +327,15 @@ static void *map_directly(void *at, size_t size_b, int protection, int flags, in
 					     offset);
 }
 
-/* Only for calls of the program: unwind tables are mapped files, too. */
+/* The start time if the mapping is to be recorded, else 0. Mappings by our own code are not: unwind tables are mapped
+ * files, too. */
 static inline uint64_t began_mapping(int flags, const struct hook_caller *caller)
 {
 	return flags & MAP_ANONYMOUS || inject_bounds_have(caller->pc) ? 0 : began();
 }
 
 /* A mapped file is read without any call that could be hooked, so only the mapping is recorded. An allocator may map
- * memory before the functions are known. If allocation hooks follow ours, they are passed the caller. */
+ * memory before the functions are known. If the next function is an allocation hook, it is passed the caller. */
 #define MMAP(name)                                                                                            \
 	EXPORT void *name(void *at, size_t size_b, int protection, int flags, int fd, off_t offset)           \
 	{                                                                                                     \

@@ -5,8 +5,8 @@
  * when it takes the lock, and records the hold on unlock if others wait. So holds are not recorded before the first
  * wait for a lock. A mutex that its owner takes recursively is held from the outermost lock to the outermost unlock, by
  * glibc's own count; in other C libraries each unlock ends a hold. The holder at the start of a wait is read from the
- * lock, if the C library is glibc. There, C11 locks are POSIX locks, which the C library takes by internal names that
- * cannot be interposed.
+ * lock, if the C library is glibc. In glibc, C11 locks are POSIX locks, which it takes by internal names that cannot be
+ * interposed.
  */
 #include <errno.h>
 #include <pthread.h>

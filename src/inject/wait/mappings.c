@@ -58,8 +58,9 @@ static uint8_t find_build_id(const struct dl_phdr_info *object, uint64_t out[3])
 	return 0;
 }
 
-/* For the program that the kernel executed, the loader reports no path (glibc) or the name it was invoked by (musl). A
- * program that was passed to the loader as an argument has no path here, since the kernel loaded only the loader. */
+/* Finds an object's path. For the program that the kernel executed, the loader itself reports no path (glibc) or the
+ * name by which the program was invoked (musl). A program that was passed to the loader as an argument has no path
+ * here, since the kernel loaded only the loader. */
 static size_t path_of(const struct dl_phdr_info *object, char *out)
 {
 	size_t path_b = strnlen(object->dlpi_name, SONDE_EARLY_PATH_MAX_B + 1);

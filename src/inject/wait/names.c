@@ -23,7 +23,7 @@
 
 /* Reads as zeros in a forked child. */
 struct names {
-	_Atomic uint32_t objects[DESCRIPTORS]; /* by descriptor; 0 = unknown */
+	_Atomic uint32_t objects[DESCRIPTORS]; /* numbers of objects, by descriptor; 0 = unknown */
 	inject_slot slots[1u << SLOT_BITS];
 };
 
@@ -78,8 +78,9 @@ static void write_link(char *out, int fd)
 	*out = '\0';
 }
 
-/* A name is kept for later calls on this number until the descriptor changes; the reason for a missing name is used for
- * this call only. A child that shares its parent's memory (vfork) has descriptors of its own. */
+/* Reads the descriptor's name and returns its object. If there is a name (*is_its), the caller keeps the object for
+ * later calls on this number, until the descriptor changes. Otherwise the object stands for the reason why there is
+ * none, and is used for this call only. A child that shares its parent's memory (vfork) has descriptors of its own. */
 static uint32_t object_read(struct names *all, int fd, int *is_its)
 {
 	char link[40], name[SONDE_WAIT_NAME_MAX_B + 1];

@@ -19,13 +19,15 @@
 #include "inject/wait/waits.h"
 
 #define CALL_WORDS 5u
-#define ROOM_B 3072u /* more than recording a call takes of the stack, a connection included */
+#define ROOM_B 3072u /* more stack than recording a call needs, even if it connects the process */
 
 #pragma weak pthread_atfork
 #pragma weak __register_atfork
 int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void), void *object);
 
-const char hook_env[] = "SONDE_WAITS"; /* … enum sonde_wait_what, pid and descriptor of the early slots */
+/* Its value: the common part (hook/object.h), then a set of enum sonde_wait_what, then pid and descriptor of the early
+ * slots. */
+const char hook_env[] = "SONDE_WAITS";
 const int hook_waits = 0;
 uint32_t wait_wanted;
 
@@ -96,7 +98,7 @@ static int is_others(const struct hook_thread *thread)
 	return !is_own;
 }
 
-/* Like hook_thread_enter(). */
+/* Like hook_thread_enter(), but NULL in a process that shares our memory. */
 static inline struct hook_thread *enter(void)
 {
 	return has_begun() && unlikely(is_others(hook_self)) ? NULL : hook_thread_enter();
@@ -196,7 +198,7 @@ void wait_record(const struct wait_call *call, const struct hook_caller *caller)
 	wait_record_until(call, call->began ? wait_now() : 0, caller);
 }
 
-/* 0 = there are too many. */
+/* Assigns the next number for an object; 0 = there are too many. */
 static uint32_t give_number(void)
 {
 	_Atomic uint32_t *given = &hook_process->objects;
@@ -216,7 +218,8 @@ static int put_object(uint64_t *record, uint32_t words)
 	return number != 0;
 }
 
-/* Only for named objects. A lock has no name; a wait for it implies other threads, so the process connects. */
+/* Records a named object in the early slot. Locks have no name and need no early slot: a wait for a lock implies a
+ * second thread, and the process connects before that thread starts. */
 static int put_object_early(uint64_t *record, uint32_t words)
 {
 	if (has_begun() || !hook_process || !(uint32_t)record[1])

@@ -68,7 +68,7 @@ static inline uint64_t began(void)
 	return wait_wanted & SONDE_WAIT_WHAT_IO ? wait_now() : 0;
 }
 
-/* -1 = none, or I/O is not recorded. */
+/* The stream's descriptor; -1 = it has none, or I/O is not recorded. */
 static int descriptor_of(FILE *stream)
 {
 	if (!(wait_wanted & SONDE_WAIT_WHAT_IO) || !stream || !fileno)
@@ -103,7 +103,7 @@ static ssize_t stream_write(FILE *stream, const void *from, ssize_t size_b)
 	return result;
 }
 
-/* Like close(). */
+/* Replaces _IO_file_close: does what the hook of close() does. */
 static int stream_close(FILE *stream)
 {
 	uint64_t began_at = began();
@@ -249,7 +249,7 @@ FOPEN(fopen64)
 FREOPEN(freopen)
 FREOPEN(freopen64)
 
-/* For streams whose descriptor the C library closes without a visible call. */
+/* Forgets the object of the stream's descriptor, which the C library is about to close without a visible call. */
 static void forget_stream(FILE *stream)
 {
 	int fd = descriptor_of(stream);

@@ -1,8 +1,8 @@
 /* table.c: the locks that were waited for at least once: number of waiters, owner, start of the hold (wait/waits.h).
  *
  * A lock is identified by its address: a lock that is freed and allocated again at the same address is the same lock
- * here. The table has no lock: only the owner of one lock could be written by two threads at the same time, and the
- * lock itself serialises these writes.
+ * here. The table needs no lock of its own: two threads could conflict only in writing the owner of the same lock, and
+ * that lock itself serialises these writes.
  *
  * Readers hold a lock together, from when the first takes it until the last releases it: that is one hold, recorded by
  * the last. Readers are counted, except those that took the lock before the first wait; when such a reader releases the
@@ -62,8 +62,9 @@ static struct wait_lock *find(const void *address, int make)
 	return NULL;
 }
 
-/* True if another thread ends such a wait by an unlock, post or signal, which is recorded while threads wait. Waits for
- * conditions and semaphores can be cancelled without notice: then calls are recorded although no thread waits. */
+/* True if waits of this kind are ended by another thread's unlock, post or signal: that call is recorded while threads
+ * wait. Waits for conditions and semaphores can be cancelled without notice; after that, calls are recorded although no
+ * thread waits. */
 static int is_given(enum sonde_wait_kind kind)
 {
 	return kind == SONDE_WAIT_MUTEX || kind == SONDE_WAIT_READ_LOCK || kind == SONDE_WAIT_WRITE_LOCK ||
@@ -122,7 +123,7 @@ static uint32_t leave_readers(struct wait_lock *lock)
 static int end_hold(struct wait_lock *lock, uint64_t acquired)
 {
 	uint32_t readers = leave_readers(lock);
-	if (readers) /* after the last, another may already be the first */
+	if (readers) /* after the last release, another reader may already have begun a new hold */
 		return readers == 1 && atomic_compare_exchange_strong(&lock->acquired, &acquired, 0);
 	if (atomic_load_explicit(&lock->owner, memory_order_relaxed) != own_tid())
 		return 0;

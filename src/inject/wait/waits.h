@@ -54,11 +54,11 @@ void wait_record_words(uint64_t *out, const struct wait_call *call, uint64_t too
 
 /* --- wait/early.c: before the process connects -------------------------------------------------------------------- */
 
-/* Reads where the recorder has prepared memory for it. */
+/* Reads from the settings where the recorder has prepared memory for early records. */
 void wait_early_configure(const char **wanted);
 /* The process is about to have a second thread: from now on its forked children connect at once. */
 void wait_early_birth(void);
-/* Like wait_now(); 0 = the process must connect. */
+/* Like wait_now(), for a process that is not connected; 0 = it must connect. */
 uint64_t wait_early_now(void);
 /* True if the address is on the stack that the slot is for. */
 int wait_early_has_stack(uint64_t address);
@@ -86,7 +86,7 @@ uint32_t wait_object_of(int fd);
 uint32_t wait_object_called(const char *name);
 /* Like wait_object_of(), but only from the table; 0 = not looked up yet. */
 uint32_t wait_object_known(int fd);
-/* The number refers to another descriptor from now on. */
+/* To be called when the number is about to refer to another descriptor. */
 void wait_object_forget(int fd);
 void wait_object_forget_range(unsigned first, unsigned last);
 
@@ -94,7 +94,7 @@ void wait_object_forget_range(unsigned first, unsigned last);
 
 #define WAIT_MARK_BITS 12
 
-/* By hash of the address: 0 = no thread has waited for any lock with that hash. */
+/* Marks of locks, by hash of the address: 0 = no thread has waited for any lock with that hash. */
 extern _Atomic uint8_t wait_marks[1u << WAIT_MARK_BITS];
 
 static inline uint64_t wait_lock_hash(const void *address)
@@ -135,7 +135,8 @@ struct wait_hold {
 };
 
 struct wait_hold wait_lock_hold(const void *address);
-/* The same for a semaphore about to be posted or a condition about to be signalled: a hold of zero length. */
+/* Like wait_lock_hold(), for a semaphore that is about to be posted or a condition that is about to be signalled: the
+ * hold has zero length. */
 struct wait_hold wait_lock_post(const void *address);
 
 /* --- wait/locks.c ------------------------------------------------------------------------------------------------- */
