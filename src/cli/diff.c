@@ -35,7 +35,7 @@ struct request {
 	double margin;
 	int gate, force;
 	struct sonde_session_options session;
-	struct sonde_session *session_of[2]; /* open if two recordings are compared, because the report refers to their texts */
+	struct sonde_session *session_of[2]; /* of two recordings, kept open: the report refers to their texts */
 	/* Results. */
 	enum sonde_verdict verdict;
 	int is_comparable;

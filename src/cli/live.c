@@ -251,7 +251,7 @@ static int watch(struct live *live)
 	}
 }
 
-/* Called in the recorder: closes the socket of the server, which belongs to the other process. */
+/* Called in the recorder: drops its copy of the server and the socket, which belong to the other process. */
 static void forget(void *context)
 {
 	sonde_server_drop(context);
@@ -275,7 +275,7 @@ static int finish(struct live *live)
 	return code;
 }
 
-/* Called if the page cannot be shown: waits for the recording, which continues. */
+/* Called if the page cannot be shown: reports it, and waits for the end of the recording, which continues. */
 static void record_only(struct live *live)
 {
 	fprintf(stderr, "sonde live: %s; recording goes on without the page\n", sonde_error_text());

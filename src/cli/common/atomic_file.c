@@ -75,7 +75,7 @@ static int publish(const struct sonde_atomic_file *file)
 {
 	int failed = file->force ? rename(file->name, file->path)
 				 : renameat2(AT_FDCWD, file->name, AT_FDCWD, file->path, RENAME_NOREPLACE);
-	if (failed && !file->force && errno == EINVAL) { /* the file system does not support this combination of flags */
+	if (failed && !file->force && errno == EINVAL) { /* the file system does not support this pair of flags */
 		int rc = check(file);
 		if (rc)
 			return rc;

@@ -28,7 +28,7 @@
 
 #define BUFFER_B ((uint64_t)8 << 20)
 #define LEAST_LIFE_NS 60000000000u
-#define LIFE_A_THREAD_NS 50000000u /* attaching to a thread takes 60 µs: about a thousandth of this */
+#define LIFE_A_THREAD_NS 50000000u /* lifetime added per thread: attaching takes 60 µs, about a thousandth of it */
 /* an interval may be shorter by 1 / SHORTER, because recorders flush once a second */
 #define SHORTER 5
 #define LIFE_INTERVALS 8 /* minimum number of intervals per recording */

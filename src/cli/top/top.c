@@ -161,7 +161,7 @@ static int leave(const struct request *request)
 		return SONDE_EXIT_OK;
 	if (waitpid(request->target.pid, &status, WNOHANG) == request->target.pid)
 		return sonde_forward(status);
-	if (sonde_top_screen_is_hung_up()) { /* the command has a process group of its own, so the terminal does not notify it */
+	if (sonde_top_screen_is_hung_up()) { /* the command has its own process group, so nobody else notifies it */
 		kill(-request->target.pid, SIGHUP);
 		kill(-request->target.pid, SIGCONT);
 		return SONDE_EXIT_OK;

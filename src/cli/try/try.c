@@ -43,7 +43,7 @@ struct request {
 	const struct sonde_format *form;
 	struct sonde_output out;
 	struct sonde_try_again again;
-	int is_shown; /* the figures were already shown */
+	int is_shown; /* the figures were already written to `out` */
 };
 
 #define AT(member) offsetof(struct request, member)
@@ -121,7 +121,7 @@ static int measured(struct request *request)
 	request->entry.pairs = runs->pairs;
 	request->entry.count = runs->versus.count;
 	runs->pairs = NULL;
-	sonde_signals_ignore_file_limit(NULL); /* exceeding the limit for file sizes must be an error of writing the journal, not end us */
+	sonde_signals_ignore_file_limit(NULL); /* exceeding the limit for file sizes must be an error, not end us */
 	request->entry.warmups = runs->warmup;
 	request->entry.failed = runs->show.failed;
 	request->entry.margin = runs->margin;

@@ -87,7 +87,7 @@ static int check_end(int status)
 			   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-/* Needed because missing data would look like saved time. */
+/* Checks that nothing is missing, because missing data would look like saved time. */
 int sonde_try_zones_check(struct sonde_session *session)
 {
 	const struct sonde_run *run = sonde_session_run(session);
