@@ -90,7 +90,7 @@ static int set_up(struct sonde_query *query)
 	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
 		sonde_sqlite.limit(db, limits[i].what, limits[i].most);
 	sonde_sqlite.db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sonde_sqlite.db_config(db, SQLITE_DBCONFIG_DQS_DML, 0, NULL); /* a misspelt "zne" is an unknown name, not a string */
+	sonde_sqlite.db_config(db, SQLITE_DBCONFIG_DQS_DML, 0, NULL); /* "zne" is a misspelt name, not a string */
 	sonde_sqlite.db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	if (sonde_sqlite.exec(db, "PRAGMA temp_store = memory", NULL, NULL, NULL) != SQLITE_OK ||
 	    sonde_query_module_add(db, &query->base) != SQLITE_OK)

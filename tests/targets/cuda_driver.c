@@ -31,11 +31,11 @@ static void pause_ms(int ms)
 	nanosleep(&rest, NULL);
 }
 
-/* Like the driver: whatever the library returns, the program continues. */
+/* Loads the library like the driver does: whatever the library returns, the program continues. */
 static void init(void)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH");
-	/* where there is one: then this is a program of that version */
+	/* if one of these exists, this is a program of that version */
 	static const char *const run_times[] = {"libcudart.so.11.0", "libcudart.so.12", "libcudart.so.14"};
 	for (size_t i = 0; i < sizeof run_times / sizeof *run_times; i++)
 		dlopen(run_times[i], RTLD_NOW);
@@ -47,7 +47,7 @@ static void init(void)
 		puts("it did not return 1");
 }
 
-/* A function of the stand-in, if it is loaded. */
+/* Returns a function of the stand-in; NULL if the stand-in is not loaded. */
 static void *device(const char *name)
 {
 	void *handle = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);

@@ -91,7 +91,7 @@ int profiler_begin(void)
 	return 0;
 }
 
-/* Only kernels have their times looked at: they are the device's own. */
+/* Only the times of kernels are read, because they come from the device itself. */
 static void take(const uint8_t *record, struct profiler_events *out)
 {
 	uint32_t kind;

@@ -42,7 +42,7 @@ static int tell(uint32_t operation, uint32_t queue, uint64_t at_ms, uint64_t ms,
 
 static void *tell_all(void *unused)
 {
-	sonde_call_stack(95); /* of the copy: the program ends before anybody has looked at it */
+	sonde_call_stack(95); /* of the copy: the program ends before anybody has read it */
 	tell(beta, queues[1], 20, 30, 0);
 	for (uint64_t i = 10; i-- > 0;)
 		tell(alpha, queues[0], 1 + 8 * i, 5, 0);

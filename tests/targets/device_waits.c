@@ -107,7 +107,7 @@ static void other(void)
 		return;
 	pthread_setname_np(thread, "asker");
 	pthread_join(thread, NULL);
-	nap(150); /* it is reported of a thread that is known to have ended */
+	nap(150); /* by then the thread, about which more is reported, is known to have ended */
 	tell(SONDE_OPERATION_KERNEL, "other", asker, requested_ns + 4 * MS, now_ns() - MS, 0);
 	tell_wait(from_ns);
 }

@@ -20,7 +20,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Zones' own clock and this one agree to some 100 ns. */
+/* Waits a little between events, because the clock of zones and this one agree only to some 100 ns. */
 static void rest(void)
 {
 	const struct timespec ms = {0, 1000000};
