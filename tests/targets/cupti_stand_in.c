@@ -1,13 +1,13 @@
 /* cupti_stand_in.c: a stand-in for CUPTI that reports work with known times, without a device.
  *
  * STAND_IN in the environment selects its behaviour, by comma-separated words:
- *	version=N	of which version it is, and its records
+ *	version=N	the version of it and of its records
  *	busy		another tool has subscribed
- *	fails		nothing works: there is no driver
- *	dropped=N	it says that it dropped so many, once
+ *	fails		all calls fail, as without a driver
+ *	dropped=N	reports once that it dropped N records
  *	unknown		some records have an unknown kind
- *	cut		the last record of a buffer is not whole
- *	copies		copies cannot be told
+ *	cut		the last record of a buffer is incomplete
+ *	copies		copies cannot be reported
  *	uncalled	nobody is called back as calls are entered
  * STAND_IN_LOG names a file for the calls, in their order. Compiled with STAND_IN_PLAIN it has neither a clock that can
  * be set nor cuptiSubscribe_v2(), and tells the time of day.
@@ -43,7 +43,7 @@
 	} while (0)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;    /* protects the buffer */
-static pthread_mutex_t working = PTHREAD_MUTEX_INITIALIZER; /* held while records are reported, so that they are flushed together */
+static pthread_mutex_t working = PTHREAD_MUTEX_INITIALIZER; /* records reported together are flushed together */
 static uint8_t *buffer;
 static size_t buffer_b, filled_b, lost;
 static cuda_request *request;

@@ -140,7 +140,7 @@ static int do_jumps(char **args)
 		free(last);
 	} while (jumps < JUMPS);
 	start_timer(0);
-	last = malloc(20); /* that a hook was left by a jump is noticed when the next hook is called from a frame as far out */
+	last = malloc(20); /* a hook left by a jump is noticed at the next call from as far out */
 	free(last);
 	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
 	if (dup(0) != unused || state != PTHREAD_CANCEL_ENABLE)

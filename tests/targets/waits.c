@@ -69,7 +69,7 @@ static uint64_t begin_hold(struct known *known, uint64_t requested_ns)
 	return taken_ns - requested_ns;
 }
 
-/* Must be the last of the calls on the lock. */
+/* Ends a hold. Only the end of the last holder's hold counts. */
 static void end_hold(struct known *known)
 {
 	if (--known->holders || !known->askers)
