@@ -90,7 +90,7 @@ static double now_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Seconds; -1 when they are not all told. */
+/* Returns the seconds; -1 if not all records were reported. */
 static double decode(uint32_t count, int has_calls)
 {
 	static const struct cuda_out out = {add_device, add_queue, add_operation, add_activity, add_lost};

@@ -24,7 +24,7 @@ static void make_pair(unsigned turn)
 	free(block);
 }
 
-/* What stands behind the call keeps it a call. */
+/* The statement behind the call prevents a tail call. */
 static __attribute__((noinline)) void go_deeper(unsigned depth, unsigned turn)
 {
 	if (depth)

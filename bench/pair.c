@@ -7,8 +7,8 @@
  * PAIR_LOOPS, given by the build, lists the loops; the first line names them. The figures on one line are of one turn,
  * in which every loop and its base run once, in reverse order every other time: a change of the machine's speed affects
  * all of them, and the difference between two figures on a line is the extra time of one loop. A turn is short, so that
- * other programs disturb few turns. After TURNS turns, the program rests until what was recorded has been drained: a
- * full ring would be another benchmark. Nothing is printed meanwhile.
+ * other programs disturb few turns. After TURNS turns, the program rests until the recorded events have been drained,
+ * because a full ring would be another benchmark. Nothing is printed meanwhile.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -8,13 +8,13 @@
 struct pair_loop {
 	const char *name;
 	void (*run)(uint64_t count);
-	const struct pair_loop *base; /* the loop without what is measured */
+	const struct pair_loop *base; /* the same loop without the calls that are measured */
 };
 
 extern const struct pair_loop pair_empty, pair_floor, pair_zone, pair_compiled_out, pair_values, pair_histogram,
     pair_lttng, pair_call, pair_uftrace;
 
-/* What stands in a zone: like a call, it may change any memory, so nothing known before it is known after it. */
+/* The body of a zone. Like a call, it may change any memory, so the compiler must read memory again after it. */
 static inline void pair_work(uint64_t value)
 {
 	__asm__ volatile("" : : "r"(value) : "memory");

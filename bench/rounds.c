@@ -1,4 +1,4 @@
-/* rounds.c: rounds N: N rounds of a dependent multiplication and addition: a program whose work is known. */
+/* rounds.c: a program with a known amount of work: `rounds N` makes N dependent multiplications and additions. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -15,7 +15,7 @@
 
 struct schedule {
 	double seconds;
-	uint64_t cycle; /* in cycles of the counter, as all times below */
+	uint64_t cycle; /* in cycles of the counter, like all times below */
 };
 
 static uint64_t per_second;

@@ -41,7 +41,8 @@ static int run_vforks(long count)
 
 static _Atomic int is_over;
 
-/* Some allocations in a millisecond, so that the children have an allocator in use to inherit, and the CPUs are idle.
+/* Makes some allocations per millisecond, so that children inherit an allocator that is in use, and the CPUs are mostly
+ * idle.
  */
 static void *allocate(void *unused)
 {

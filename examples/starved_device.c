@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 	for (uint64_t i = 0; i < BATCHES; i++) {
 		decode(host[i % 2], i);
 		if (fixed)
-			need(clFinish(cl.queue), "clFinish"); /* of the batch before */
+			need(clFinish(cl.queue), "clFinish"); /* of the previous batch */
 		train(&cl, batch[i % 2], host[i % 2]);
 		if (!fixed)
 			need(clFinish(cl.queue), "clFinish");

@@ -63,7 +63,7 @@ static int take(void *context, const struct sonde_option *option, const char *va
 	return 0;
 }
 
-/* On one line if it fits a terminal of 80 columns. */
+/* Prints a threshold, on one line if that fits into 80 columns. */
 static void print_threshold(const struct sonde_threshold_row *threshold, double value)
 {
 	int length = snprintf(NULL, 0, "    %s = %.10g  %s", threshold->name, value, threshold->meaning);

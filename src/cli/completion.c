@@ -1,7 +1,7 @@
 /* completion.c: `sonde completion SHELL`: completion scripts generated from the tables of commands and options.
  *
- * The scripts are whole: they never call sonde. Values are offered where a table knows them (common/choices.c), else
- * files.
+ * The scripts are whole: they never call sonde. For an option's value, the values in the option's table are offered
+ * (common/choices.c), or files if there is no table.
  */
 #include <stdio.h>
 #include <string.h>

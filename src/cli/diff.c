@@ -30,12 +30,12 @@ struct request {
 	char **file; /* the baselines, then the candidates */
 	size_t files, baselines;
 	const char *format, *output, *sections;
-	const char *plot; /* name of a plot, or list; NULL = none */
+	const char *plot; /* name of a plot, or "list"; NULL = none */
 	uint64_t limit;
 	double margin;
 	int gate, force;
 	struct sonde_session_options session;
-	struct sonde_session *session_of[2]; /* for two recordings: the report refers to their texts */
+	struct sonde_session *session_of[2]; /* of two recordings, kept open: the report refers to their texts */
 	/* Results. */
 	enum sonde_verdict verdict;
 	int is_comparable;
@@ -75,7 +75,8 @@ static int take(void *context, const struct sonde_option *option, const char *va
 	return 0;
 }
 
-/* Finds the baselines: files before `--`, or the first of two. 0 or an exit code. */
+/* Finds the baselines: the files before `--`, or the first file if there are two. `behind`: number of files after `--`.
+ * 0 or an exit code. */
 static int divide(struct request *request, size_t behind)
 {
 	request->baselines = request->files - behind;
@@ -149,7 +150,7 @@ static int compare_two(struct request *request, struct sonde_report *report)
 
 /* --- several ----------------------------------------------------------------------------------------------------- */
 
-/* `id`: from the file header. */
+/* Reads the figures of one recording. `id` becomes the recording's id, from the file header. */
 static int read_one(struct sonde_diff_recording *out, uint64_t id[2], const struct request *request, const char *path)
 {
 	struct sonde_session *session = NULL;
@@ -168,7 +169,7 @@ static int is_one_side(const struct request *request, size_t i, size_t k)
 	return (i < request->baselines) == (k < request->baselines);
 }
 
-/* Detects copies of a recording by their id; 0 = no id. */
+/* Rejects a file with the same id as an earlier file on its side: it is a copy of the same recording. 0 = no id. */
 static int check_ids(const struct request *request, const uint64_t (*id)[2], size_t last)
 {
 	for (size_t i = 0; i < last; i++)
@@ -179,7 +180,7 @@ static int check_ids(const struct request *request, const uint64_t (*id)[2], siz
 	return 0;
 }
 
-/* The same recording twice on a side would count as two runs. */
+/* Rejects a file that is named twice on a side, because it would count as two runs. */
 static int check_once(const struct request *request)
 {
 	struct stat a, b;

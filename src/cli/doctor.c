@@ -1,7 +1,8 @@
 /* doctor.c: `sonde doctor`: what can be recorded here, what cannot, and the smallest change that would help.
  *
- * It runs every source's own probe, and then the checks of common/checks.c. All formats except text are the report's;
- * text is written here, because a table would cut the important messages. Red means that nothing can be recorded.
+ * It runs every source's own probe, and then the checks of common/checks.c. Text is written here, because a report's
+ * table would cut the important messages; the other formats are written like any report. Red means that nothing can be
+ * recorded.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@
 
 struct row {
 	const char *name;
-	const char *cost; /* overhead of recording it; NULL if not applicable */
+	const char *cost; /* overhead of recording with this source; NULL if not applicable */
 	struct sonde_finding finding;
 };
 
@@ -98,7 +99,8 @@ static const char *summary(const struct doctor *doctor)
 	return sentences[doctor->worst];
 }
 
-/* Without a known width lines are not wrapped: for grep. */
+/* Returns the width at which lines are wrapped. If the output's width is unknown, lines are not wrapped, so that grep
+ * finds whole messages. */
 static int width_of(const struct sonde_format_options *style, FILE *out)
 {
 	return isatty(fileno(out)) || getenv("COLUMNS") ? style->width : INT_MAX;

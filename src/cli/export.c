@@ -1,4 +1,4 @@
-/* export.c: `sonde export`: converts a recording to another tool's format, in a file named like it. */
+/* export.c: `sonde export`: converts a recording to another tool's format, in a file named like the recording. */
 #include "cli/common/rendering.h"
 
 static int run(int argc, char **argv)

@@ -71,7 +71,7 @@ static int name_output(struct request *request)
 	return 0;
 }
 
-/* Not even --force replaces the input file. */
+/* Rejects an output that is the input file, which not even --force may replace. */
 static int check_same(const struct request *request)
 {
 	struct stat status, from;
@@ -81,7 +81,7 @@ static int check_same(const struct request *request)
 	return sonde_error(EINVAL, "%s is the imported file itself; choose another name with -o", request->output);
 }
 
-/* Temporary files go where there is space for the recording. */
+/* Returns the folder for temporary files: the output's folder, since it must have space for the recording. */
 static char *folder_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -98,7 +98,8 @@ static int limit_memory(struct request *request)
 	return sonde_memory_limit_set(request->memory_b);
 }
 
-/* Any allocation may be the one that exceeds the limit, so report the limit instead. */
+/* Reports that memory is short. Any allocation may be the one that exceeds the limit, so the message names the limit
+ * instead of the allocation. */
 static int too_big(const struct request *request)
 {
 	char limit[24], more[24];

@@ -1,10 +1,11 @@
 /* live.c: `sonde live`: records a command or a running process, and shows it in a browser while it runs.
  *
  * There are two processes. The recorder is the command's parent and does what `sonde record` does: the command's
- * streams, exit code and signals are unaffected, and serving costs no samples. We serve the page from the recorder's
- * growing file, forward signals meant for the command, and exit the way it does. The port is bound first, so that
- * nothing is run if it is taken. The address is printed on standard error, because the standard output belongs to the
- * command. Rejected: a single process, whose answers would delay draining buffers.
+ * streams, exit code and signals are unaffected, and serving costs no samples. The other process, this one, serves the
+ * page from the recorder's growing file, forwards signals meant for the command, and exits the way the command does.
+ * The port is bound first, so that nothing is run if it is taken. The address is printed on standard error, because the
+ * standard output belongs to the command. Rejected: a single process, in which computing answers would delay the
+ * draining of buffers.
  */
 #include <errno.h>
 #include <signal.h>
@@ -27,7 +28,7 @@
 #define FLUSH_NS 180000000u     /* events reach the file after this time */
 #define TICK_NS 125000000u      /* polling interval while a page is open */
 #define IDLE_TICK_NS 500000000u /* polling interval otherwise */
-#define ALONE_NS 10000000000u   /* how long a finished run waits for a page, if nobody can press Ctrl-C */
+#define ALONE_NS 10000000000u   /* how long we wait for a page after the run, if nobody can press Ctrl-C */
 
 struct request {
 	struct sonde_recording recording; /* must be first: common/recording.h */
@@ -71,7 +72,7 @@ static int quiet(const struct live *live)
 
 /* --- signals ----------------------------------------------------------------------------------------------------- */
 
-/* Blocks the signals that would end us, except those ignored from the start, and SIGCHLD. */
+/* Blocks SIGCHLD and the signals that would end us, except those that were ignored from the start. */
 static void block(struct live *live)
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE};
@@ -85,8 +86,8 @@ static int asks_to_end(int number)
 	return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
 }
 
-/* During the run signals belong to the command: the terminal sends its own to the whole group, others came only to
- * us. */
+/* During the run, signals are meant for the command: those from the terminal go to the whole process group, so the
+ * command got them, too; all others came only to us and are forwarded. */
 static void take_signal(struct live *live, const siginfo_t *info)
 {
 	if (info->si_signo == SIGCHLD || info->si_signo == SIGPIPE)
@@ -95,7 +96,8 @@ static void take_signal(struct live *live, const siginfo_t *info)
 		live->is_told_to_end |= asks_to_end(info->si_signo);
 		return;
 	}
-	/* The kernel reports a closed terminal to the session leader only. */
+	/* Forward SIGHUP from the kernel, too, if we lead the session: the kernel reports a closed terminal to the
+	 * leader only. */
 	if (info->si_code != SI_KERNEL || (info->si_signo == SIGHUP && getsid(0) == getpid()))
 		kill(live->recorder.pid, info->si_signo);
 	if (info->si_code != SI_KERNEL || info->si_signo == SIGHUP)
@@ -114,7 +116,7 @@ static void wait_a_little(struct live *live, uint64_t most_ns)
 
 /* --- end of the run ---------------------------------------------------------------------------------------------- */
 
-/* A zombie does not count as running. */
+/* True if a process is running; a zombie does not count as running. */
 static int is_running(pid_t pid)
 {
 	char line[512];
@@ -124,7 +126,7 @@ static int is_running(pid_t pid)
 	return state != 'Z' && state != 'X';
 }
 
-/* The exit status of a process that is not our child is unknown. */
+/* Describes how an attached process ended. Its exit status is unknown, since it is not our child. */
 static void describe_left(pid_t pid, char *out, size_t out_b)
 {
 	if (is_running(pid))
@@ -197,7 +199,7 @@ static int try_begin(struct live *live)
 	return 0;
 }
 
-/* True if the page stays available after the run. */
+/* True if we go on serving after the run. */
 static int goes_on(const struct live *live, size_t pages)
 {
 	if (live->is_told_to_end || live->request->once || !live->has_begun)
@@ -226,7 +228,8 @@ static void end_run(struct live *live)
 	say_waiting(live);
 }
 
-/* Serves the run until nobody wants to see it any more. 0, or a negative errno: there is no page. */
+/* Serves the page during the run, and after it as long as goes_on(). 0, or a negative errno: the page cannot be
+ * served. */
 static int watch(struct live *live)
 {
 	int rc = 0;
@@ -248,7 +251,7 @@ static int watch(struct live *live)
 	}
 }
 
-/* In the recorder: the socket belongs to the other process. */
+/* Called in the recorder: drops its copy of the server and the socket, which belong to the other process. */
 static void forget(void *context)
 {
 	sonde_server_drop(context);
@@ -257,7 +260,7 @@ static void forget(void *context)
 static int finish(struct live *live)
 {
 	int rc = live->recorder.rc, stopped = 0;
-	sonde_browse_fini(&live->request->browse); /* exit_code() may kill us */
+	sonde_browse_fini(&live->request->browse); /* first, since exit_code() may kill us */
 	if (live->has_begun)
 		stopped = sonde_server_stop(live->server);
 	else
@@ -272,7 +275,7 @@ static int finish(struct live *live)
 	return code;
 }
 
-/* The page cannot be shown; the recording continues. */
+/* Called if the page cannot be shown: reports it, and waits for the end of the recording, which continues. */
 static void record_only(struct live *live)
 {
 	fprintf(stderr, "sonde live: %s; recording goes on without the page\n", sonde_error_text());

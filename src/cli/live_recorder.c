@@ -1,9 +1,10 @@
 /* live_recorder.c: runs a recorder in a separate process (live_recorder.h).
  *
- * It acts like `sonde record`, as the command's parent: signals from the terminal reach both it and the command, all
- * others are forwarded to it. It reports its state and result through a socket. If we are killed it continues to the
- * end: the recording does not depend on whether anyone watches it. It uses a socket, because writing to a pipe without
- * a reader would need a different disposition of SIGPIPE, which the command would inherit.
+ * The recorder acts like `sonde record`, as the command's parent: signals from the terminal reach both the recorder and
+ * the command; all other signals are forwarded to the recorder. It reports its state and result through a socket. If we
+ * are killed, the recorder continues to the end of the run: the recording does not depend on whether anyone watches it.
+ * A socket and not a pipe is used, because writing to a pipe without a reader raises SIGPIPE; ignoring it would be
+ * inherited by the command.
  */
 #include "cli/live_recorder.h"
 

@@ -13,7 +13,7 @@ struct sonde_live_recorder {
 	const struct sonde_record_options *options;
 	pid_t pid;
 	int fd;             /* socket on which it reports its state */
-	struct stat before; /* the previous file of that name; st_ino 0: none */
+	struct stat before; /* the file that had the output's name before; st_ino 0: none */
 	int has_told, has_ended;
 	int rc;                               /* why nothing was recorded, as from sonde_supervise(); 0 = no error */
 	int signal;                           /* signal that ended the recorder itself; 0 = none */
@@ -21,13 +21,13 @@ struct sonde_live_recorder {
 	char error[512];                      /* the message for rc or result.error */
 };
 
-/* Starts recording; in the child, `mask` holds the blocked signals, and `forget` closes descriptors that are not its
- * own. 0, or a negative errno with a message. */
+/* Starts recording in a child. There, `mask` becomes the set of blocked signals, and `forget` closes descriptors that
+ * belong to the parent. 0, or a negative errno with a message. */
 int sonde_live_recorder_start(struct sonde_live_recorder *recorder, const struct sonde_record_options *options,
 			      const sigset_t *mask, void (*forget)(void *context), void *context);
 
-/* Reads the recorder's reports; returns whether the recorder has ended. After that, `result`, or the reason why there
- * is none, is known. */
+/* Reads the recorder's reports; returns whether the recorder has ended. Once it has, `result` is set, or `rc` and
+ * `signal` say why there is no result. */
 int sonde_live_recorder_look(struct sonde_live_recorder *recorder);
 
 /* True once the file that it writes has its name. */

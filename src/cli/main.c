@@ -46,8 +46,9 @@ static int help_of(const char *name)
 	return SONDE_EXIT_OK;
 }
 
-/* A closed standard stream must not become one of our files, which messages would then be written into. Its placeholder
- * fails in the same way as a closed stream, and is closed again in programs that we start. */
+/* Opens a placeholder for each closed standard stream: otherwise the next file that we open would get its descriptor,
+ * and messages would be written into that file. Using the placeholder fails in the same way as using a closed stream,
+ * and it is closed in programs that we start. */
 static void occupy_streams(void)
 {
 	for (int fd = 0; fd < 3; fd++)

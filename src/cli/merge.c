@@ -61,7 +61,7 @@ static int align_parse(struct request *request)
 	return 0;
 }
 
-/* Not even --force replaces an input recording. */
+/* Rejects an output that is one of the input recordings, which not even --force may replace. */
 static int check_same(const struct request *request)
 {
 	struct stat status, from;

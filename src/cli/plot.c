@@ -27,7 +27,7 @@ const struct sonde_plot_row *sonde_plot_find(const struct sonde_plot_requested *
 	return NULL;
 }
 
-/* All sections that plots need, each only once. */
+/* Returns all sections that plots need, each only once. */
 static const char *all_sections(void)
 {
 	static char sections[SECTIONS_MAX_B];
@@ -43,7 +43,7 @@ static const char *all_sections(void)
 	return sections;
 }
 
-/* Matches compressed files, too. */
+/* True if the output has the format's extension, even if .gz follows. */
 static int is_named_like(const char *output, const struct sonde_format *form)
 {
 	char zipped[64];

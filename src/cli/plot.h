@@ -13,10 +13,10 @@ struct sonde_plot_requested {
 	size_t count;
 };
 
-/* The row of that name; NULL after a message, which suggests the closest one. */
+/* Returns the row of the requested plot; NULL after a message, which suggests the closest name. */
 const struct sonde_plot_row *sonde_plot_find(const struct sonde_plot_requested *requested);
 
-/* SVG or PNG, by -f or the output's name; NULL after a message. */
+/* Chooses SVG or PNG, by -f or the output's name; NULL after a message. */
 const struct sonde_format *sonde_plot_form(const struct sonde_plot_requested *requested,
 					   const struct sonde_plot_row *row);
 

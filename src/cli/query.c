@@ -55,7 +55,7 @@ static int found(void *context, const struct sonde_option *option, const char *v
 				   "expected one recording and one statement; put quotes around the statement");
 }
 
-/* Exit code by kind of failure. */
+/* Returns the exit code for a kind of error. */
 static int exit_code(int error)
 {
 	return error == -EINVAL || error == -EEXIST      ? SONDE_EXIT_USAGE
@@ -91,7 +91,7 @@ static void say_missing(const struct sonde_session *session, int is_incomplete)
 		fprintf(stderr, "sonde query: invalid chunks were skipped\n");
 }
 
-/* 0 or a negative errno. */
+/* Runs the statement and prints its rows. 0 or a negative errno. */
 static int answer(const struct request *request, struct sonde_session *session, const char *sql,
 		  const struct sonde_query_format *format)
 {

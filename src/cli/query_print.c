@@ -1,8 +1,9 @@
 /* query_print.c: prints the rows of a query: as a table for people, in other formats for programs as the rows arrive.
  *
  * A table's columns are as wide as their contents, so its rows are buffered, at most TEXT_ROWS of them; further rows
- * are only counted. CSV follows DuckDB and others: names of columns, values verbatim, NULL as empty and an empty text
- * as quotes. JSON numbers are exact within the precision of doubles; bytes are hexadecimal, as X'…', as in SQL.
+ * are only counted. CSV follows DuckDB and others: a line with the names of columns, values verbatim, an empty field
+ * for NULL, and "" for an empty text. JSON numbers are exact within the precision of doubles; bytes are written as in
+ * SQL, in hexadecimal: X'…'.
  */
 #include "cli/query_print.h"
 
@@ -31,7 +32,7 @@ static int is_number(const struct sonde_query_value *value)
 	return value->kind == SONDE_QUERY_INT || value->kind == SONDE_QUERY_FLOAT;
 }
 
-/* X'00ff' */
+/* Writes bytes as X'00ff'. */
 static void put_bytes(FILE *out, const struct sonde_query_value *value)
 {
 	fputs("X'", out);
@@ -40,7 +41,7 @@ static void put_bytes(FILE *out, const struct sonde_query_value *value)
 	putc('\'', out);
 }
 
-/* As in JSON: the shortest representation of the same number. Nothing if not finite. */
+/* Writes a number as in JSON: the shortest text that gives the same number. Writes nothing if it is not finite. */
 static void put_real(FILE *out, double value)
 {
 	struct sonde_json json;
@@ -95,7 +96,7 @@ static int begin_page(struct page *page, const struct sonde_query *query)
 	return page->columns ? 0 : sonde_error(ENOMEM, "out of memory for a table");
 }
 
-/* A column that contains a text is a text column, which may be cut on a narrow terminal. */
+/* Adds the current row. A column that contains a text becomes a text column, which may be cut on a narrow terminal. */
 static int add_row(struct page *page, const struct sonde_query *query)
 {
 	struct sonde_table *table = &page->table;
@@ -164,11 +165,11 @@ static void put_integer(int64_t value, FILE *out)
 	fwrite_unlocked(at, 1, (size_t)(digits + sizeof digits - at), out);
 }
 
-/* By RFC 4180. Control characters and invalid UTF-8 are shown as escapes; a text that a spreadsheet would run as a
- * formula is prefixed with an apostrophe. */
+/* Writes a text by RFC 4180. Control characters and invalid UTF-8 are written as escapes; a text that a spreadsheet
+ * would run as a formula is prefixed with an apostrophe. */
 static int put_csv_text(struct sonde_buf *scratch, const char *text, FILE *out)
 {
-	if (is_plain(text)) { /* most are plain, and there may be millions */
+	if (is_plain(text)) { /* a fast path: most texts are plain, and there may be millions */
 		fputs_unlocked(text, out);
 		return 0;
 	}

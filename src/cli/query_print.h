@@ -8,12 +8,12 @@ struct sonde_query;
 
 struct sonde_query_format {
 	const char *name; /* "csv" */
-	/* Prints all rows of the started statement; 0, or a negative errno of the query or -ENOMEM. A write error stays
-	 * in the stream and stops reading. */
+	/* Prints all rows of the started statement; 0, -ENOMEM, or the negative errno of the query. A write error ends
+	 * printing, and can be seen with ferror(). */
 	int (*print)(struct sonde_query *query, FILE *out);
 };
 
-/* NULL: no format of that name. */
+/* Returns the format of that name; NULL = there is none. */
 const struct sonde_query_format *sonde_query_format_find(const char *name);
 
 /* Prints all tables and columns, with units and meanings, on standard output. -ENOMEM. */

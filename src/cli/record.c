@@ -1,8 +1,8 @@
 /* record.c: `sonde record`: runs a command, or attaches to a process, and writes a recording.
  *
  * Nothing is ever written to the command's standard output. The exit code is the command's own; a signal that ended it
- * is raised again; 125 is ours, 126 and 127 as in a shell. An incomplete recording does not change it unless
- * --fail-on-loss is given: then it is 125, whatever the command's was.
+ * is raised again; 125 is ours, 126 and 127 as in a shell. An incomplete recording does not change the exit code,
+ * unless --fail-on-loss is given: then it is 125, whatever the command's exit code was.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static int is_lossy(const struct sonde_supervise_result *result)
 	if (result->lost)
 		fprintf(stderr, "sonde record: --fail-on-loss: %" PRIu64 " event%s lost, first %s\n", result->lost,
 			result->lost == 1 ? " was" : "s were", result->lost_first);
-	return result->lost || result->error; /* the error was printed before */
+	return result->lost || result->error; /* `error` was printed before */
 }
 
 static int run(int argc, char **argv)

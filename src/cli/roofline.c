@@ -43,7 +43,7 @@ static const struct sonde_option options[] = {
     {0},
 };
 
-/* By name, or by the output's extension. */
+/* Chooses the format by its name, or by the output's extension. */
 static void choose_picture(struct sonde_rendering *rendering)
 {
 	static const struct sonde_format *const pictures[] = {&sonde_format_roofline_svg, &sonde_format_roofline_html,
@@ -82,7 +82,8 @@ static void say_few(const struct request *request, const struct sonde_roof *roof
 			(unsigned long long)roof->threads, (unsigned long long)roof->cpus);
 }
 
-/* Keeps existing datasheet figures; reads them first, because measuring takes long. */
+/* Measures the ceilings. Figures from the datasheet that are already stored are kept; they are read first, so that an
+ * error there is reported before the long measurement. */
 static int make(const struct request *request, struct sonde_roof *roof)
 {
 	struct sonde_roof before = {0};

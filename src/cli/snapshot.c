@@ -1,7 +1,7 @@
 /* snapshot.c: `sonde snapshot`: asks the recorder of a process to take a snapshot of its memory.
  *
  * Our user's recorders are found by their sockets (run/find.h) and asked one after another, starting with the one named
- * in the process's environment; a recorder that does not record the process says so.
+ * in the process's environment; a recorder that does not record the process answers that it does not.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -64,7 +64,7 @@ static int connect_to(const char *name)
 	return code;
 }
 
-/* 0 and an answer; -ESRCH: this recorder does not record the process. */
+/* Asks one recorder. 0 and an answer in `out`; -ESRCH: this recorder does not record the process. */
 static int ask(const char *name, const struct request *request, struct sonde_link_snapshot *out)
 {
 	struct sonde_link_snapshot_question question = {.head = {SONDE_LINK_SNAPSHOT, SONDE_LINK_VERSION},
@@ -91,7 +91,7 @@ static int is_alive(pid_t pid)
 	return !kill(pid, 0) || errno == EPERM;
 }
 
-/* Asks the named recorder first, if it is one of ours. */
+/* Asks all recorders, starting with the one named in the process's environment if it belongs to our user. */
 static int ask_all(const struct request *request, struct sonde_link_snapshot *out)
 {
 	char name[SONDE_FIND_NAME_B];
@@ -107,7 +107,7 @@ static int ask_all(const struct request *request, struct sonde_link_snapshot *ou
 			int code = ask(recorders.names[i], request, out);
 			if (!code)
 				return 0;
-			/* a recorder of another version, without this process */
+			/* not an error: -EPROTO from a recorder of another version that need not record this process */
 			if (code != -ESRCH && !(is_other && code == -EPROTO))
 				worst = code;
 		}

@@ -1,8 +1,8 @@
 /* view.c: `sonde view`: serves a recording as a web page from this machine.
  *
  * The page is served until a signal arrives; signals are blocked before any thread starts, and received here. A pass
- * that is being computed at that moment cannot be interrupted. Nothing that it does outlives the process, so the
- * process simply exits.
+ * that is being computed when the signal arrives cannot be interrupted. Nothing that it does outlives the process, so
+ * the process simply exits.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -69,7 +69,7 @@ static int serve(struct request *request, struct sonde_session *const sessions[2
 		continue;
 	sonde_browse_fini(&request->browse);
 	if (sonde_server_stop(server))
-		_exit(SONDE_EXIT_OK); /* all output is flushed */
+		_exit(SONDE_EXIT_OK); /* all output was flushed */
 	return SONDE_EXIT_OK;
 }
 

@@ -1,5 +1,5 @@
-/* annotations.c: reads the events once, sorts them twice, and then merges them with each thread's zones. Marks that a
- * thread has passed, but no zone has taken yet, form a linked stack. */
+/* annotations.c: reads the events once, sorts them twice, and then merges them with each thread's zones. For each
+ * thread, the marks that come before the current zone's end and that no zone has taken yet form a linked stack. */
 #include "export/annotations.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ static int by_thread(const void *left, const void *right)
 	return by ? by : sonde_order(a->event->time, b->event->time);
 }
 
-/* At equal times a begin comes before what belongs to it, and that before the end. */
+/* Orders the events of a span that have the same time: begin, arguments, end. */
 static uint64_t rank(const struct sonde_mark *mark)
 {
 	return mark->event->type == SONDE_EVENT_SPAN_BEGIN ? 0 : mark->event->type == SONDE_EVENT_ARG ? 1 : 2;
@@ -123,7 +123,7 @@ void sonde_annotations_fini(struct sonde_annotations *annotations)
 	*annotations = (struct sonde_annotations){0};
 }
 
-/* The next mark of a zone, the newest first; NULL when it has no more. */
+/* Takes the next mark of a zone off the thread's stack, the newest first. NULL if the zone has no more marks. */
 static const struct sonde_mark *take(struct sonde_annotations *annotations, uint32_t thread, uint64_t start_ns,
 				     uint64_t end_ns)
 {

@@ -1,4 +1,5 @@
-/* annotations.h: zones and spans with the events that belong to them, which are collected before either is written.
+/* annotations.h: zones and spans with the events that belong to them, which are collected before any zone or span is
+ * written.
  *
  * Zones and events are in different chunks, so the events that belong to a zone (arguments, work, its dynamic name) are
  * read first, sorted by thread and time, and handed to each zone as it is written. Spans may begin and end in different
@@ -19,15 +20,15 @@
 
 struct sonde_mark {
 	uint32_t process, thread;
-	uint64_t span; /* id; 0 for marks of zones */
-	size_t below;  /* the previous mark on the stack of those waiting for their zone, + 1; 0 = none */
+	uint64_t span; /* id of the span; 0 = a mark of a zone */
+	size_t below;  /* index + 1 of the mark below this one on the thread's stack of waiting marks; 0 = none */
 	const struct sonde_event *event; /* a copy */
 };
 
 /* Progress within a thread. */
 struct sonde_annotations_thread {
 	size_t next, end; /* marks not yet passed */
-	size_t waiting;   /* the newest passed mark that no zone has taken yet, + 1; 0 = none */
+	size_t waiting;   /* index + 1 of the top of the stack of marks that wait for their zone; 0 = none */
 };
 
 struct sonde_annotations {
@@ -49,11 +50,11 @@ struct sonde_mark_zone {
 	uint32_t thread, site, depth;
 	uint64_t start_ns, end_ns, self_ns;
 	int is_unfinished, is_wanted;  /* annotations->args are filled only if wanted */
-	char name[SONDE_TRACK_TEXT_B]; /* given at run time; "" = the site's */
+	char name[SONDE_TRACK_TEXT_B]; /* name given at run time; "" = the site's name applies */
 };
 
-/* A zone of a batch. Call it for all zones, wanted or not: the zones of a thread come in the order in which they end,
- * so the innermost zone takes its own marks before the enclosing zones take theirs. */
+/* Gives a zone of a batch its marks. Call it for all zones, wanted or not: the zones of a thread come in the order in
+ * which they end, so an inner zone takes its own marks before the enclosing zones take theirs. */
 void sonde_annotations_zone(struct sonde_annotations *annotations, const struct sonde_selection *selection,
 			    const struct sonde_batch *batch, size_t i, struct sonde_mark_zone *out);
 

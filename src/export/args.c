@@ -108,7 +108,7 @@ const char *sonde_args_own(const struct sonde_args *args, const char *key, char 
 	_Static_assert(SONDE_ARGS_OWN_B >= (SONDE_ARGS_MAX + 1) * (sizeof OURS - 1) + OWN_KEY_B, "room");
 	char *at = text + SONDE_ARGS_OWN_B - OWN_KEY_B;
 	snprintf(at, OWN_KEY_B, "%s", key);
-	while (is_args(args, at)) { /* the program uses that key, too */
+	while (is_args(args, at)) { /* the program uses the same key */
 		at -= sizeof OURS - 1;
 		memcpy(at, OURS, sizeof OURS - 1);
 	}

@@ -1,4 +1,4 @@
-/* calls.h: blocking calls, for formats that show each as a slice: the longest of them, sorted. */
+/* calls.h: the longest blocking calls, sorted, for formats that show each call as a slice. */
 #ifndef SONDE_EXPORT_CALLS_H
 #define SONDE_EXPORT_CALLS_H
 
@@ -23,7 +23,8 @@ struct sonde_calls {
 	uint64_t least_ns;      /* omitted calls were shorter than this; 0 = none were omitted */
 };
 
-/* Call i of a batch, cut to `range`, without given_ns and given_by. 0: not selected, or not a wait of its thread. */
+/* Stores call i of a batch in `out`, cut to `range`, without given_ns and given_by. Returns 0 if the call is not
+ * selected, or is not a wait of its thread. */
 int sonde_call_take(struct sonde_call *out, const struct sonde_selection *range, const struct sonde_batch *batch,
 		    size_t i);
 

@@ -1,7 +1,7 @@
 /* clean.c: escaping by character, and widths as the C library defines them.
  *
- * wcwidth() depends on the locale, and a library must not change the program's. So this thread uses a UTF-8 locale of
- * our own during the call.
+ * wcwidth() depends on the locale, and a library must not change the program's locale. So this thread switches to a
+ * UTF-8 locale of our own during the call.
  */
 #include "export/clean.h"
 
@@ -20,7 +20,7 @@ static void make_locale(void)
 	utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
-/* -1: not a visible character. */
+/* Returns the width in columns; -1 if the character is not visible. */
 static int width_of(uint32_t code)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -146,7 +146,7 @@ size_t sonde_clean_cut(struct sonde_buf *out, const char *text, size_t columns, 
 	size_t head_b = head_within(full, &head);
 	size_t skipped = skip;
 	size_t skip_b = head_within(full, &skipped);
-	if (skipped < skip) { /* a wide character straddles the cut */
+	if (skipped < skip) { /* the cut is in the middle of a wide character */
 		uint32_t code;
 		skip_b += sonde_utf8_next(full + skip_b, &code);
 		skipped += 2;

@@ -20,7 +20,7 @@ struct sonde_format_options {
 	/* The selected part of a session; a report is already restricted to it. */
 	struct sonde_selection selection;
 	struct sonde_weigh weigh;
-	struct sonde_session *session; /* for a report format that adds data from the session; NULL = none */
+	struct sonde_session *session; /* for a report format that adds data from the session; NULL = no session */
 	uint64_t most_b;               /* approximate size limit of html; 0 = SONDE_FORMAT_MOST_B */
 };
 
@@ -34,7 +34,7 @@ struct sonde_format {
 	const char *title;     /* one line for --help and docs */
 	const char *section;   /* of a report format: the pass whose section it needs (svg: "calltree"); NULL = any */
 	int binary;            /* never written to a terminal */
-	int weighs;            /* an exchange format for stacks: values are of the metric in the options */
+	int weighs;            /* an exchange format for stacks, whose values are those of the metric in the options */
 	int (*render)(const struct sonde_report *report, const struct sonde_format_options *options, FILE *out);
 	int (*export)(struct sonde_session *session, const struct sonde_format_options *options, FILE *out);
 };

@@ -9,7 +9,7 @@ struct sonde_gzip;
 
 int sonde_gzip_open(struct sonde_gzip **out, FILE *file);
 int sonde_gzip_write(struct sonde_gzip *gzip, const void *data, size_t size_b);
-/* Ends the stream and frees; the file stays open. */
+/* Ends the stream and frees its memory; the file stays open. */
 int sonde_gzip_close(struct sonde_gzip *gzip);
 
 /* A stream that compresses into `file`. Closing it (fclose() reports errors) leaves `file` open. */

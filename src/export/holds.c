@@ -1,8 +1,9 @@
 /* holds.c: when locks were released, sorted by lock and time.
  *
  * Hooks record the end of a hold before unlocking, and the end of a wait after locking. A waiter was therefore
- * unblocked by the last release of that lock before its wait ended, if that came after it began to wait. If calls were
- * lost or are unreadable, the last holder may be an unrecorded one, so none is known.
+ * unblocked by the last release of the lock before the end of the wait, if that release came after the begin of the
+ * wait. If calls were lost or are unreadable, the actual last holder may be missing from the recording, so the holder
+ * counts as unknown.
  */
 #include "export/holds.h"
 
@@ -29,7 +30,7 @@ static int is_whole(const struct sonde_session *session, uint32_t id)
 int sonde_holds_add(struct sonde_holds *holds, const struct sonde_batch *batch, size_t i)
 {
 	if (sonde_wait_row(batch->waits.kind[i])->group != SONDE_WAIT_GROUP_HELD || !batch->waits.object[i] ||
-	    !batch->waits.dur_ns[i]) /* a post or a signal is not a hold */
+	    !batch->waits.dur_ns[i]) /* posting a semaphore or signalling a condition is not a hold */
 		return 0;
 	if (SONDE_ARRAY_RESERVE(holds->rows, holds->cap, holds->count + 1))
 		return sonde_error(ENOMEM, "out of memory for %zu holds of locks", holds->count + 1);
@@ -59,7 +60,7 @@ void sonde_holds_fini(struct sonde_holds *holds)
 	*holds = (struct sonde_holds){0};
 }
 
-/* The last hold of a lock that ended by that time; NULL = none known. */
+/* Returns the last hold of a lock that ended by `time_ns`; NULL = none is known. */
 static struct sonde_hold *last_until(const struct sonde_holds *holds, uint32_t object, uint64_t time_ns)
 {
 	size_t next = SONDE_SEARCH(i, 0, holds->count,

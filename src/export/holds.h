@@ -25,7 +25,7 @@ int sonde_holds_add(struct sonde_holds *holds, const struct sonde_batch *batch, 
 void sonde_holds_sort(struct sonde_holds *holds);
 void sonde_holds_fini(struct sonde_holds *holds);
 
-/* The hold whose end unblocked the call in row i of WAITS; NULL if unknown or not selected. Borrowed. */
+/* Returns the hold whose end unblocked the call in row i of WAITS, borrowed; NULL if it is unknown or not selected. */
 struct sonde_hold *sonde_holds_giver(const struct sonde_holds *holds, const struct sonde_session *session,
 				     const struct sonde_format_options *options, const struct sonde_batch *batch,
 				     size_t i);

@@ -7,10 +7,10 @@
 #include "session/session.h"
 
 struct sonde_missing {
-	uint64_t lost;      /* records, of all sources */
+	uint64_t lost;      /* number of lost records, of all sources */
 	uint64_t damaged_b; /* bytes that could not be read so far */
 	uint64_t skipped;   /* chunks that are invalid, or of a newer format */
-	int cut;            /* incomplete, and no longer growing */
+	int cut;            /* the file is incomplete, and no longer growing */
 };
 
 static inline struct sonde_missing sonde_missing_of(const struct sonde_session *session)

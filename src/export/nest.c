@@ -1,4 +1,4 @@
-/* nest.c: a zone must start after its last sibling's end, and not after its first child's start. */
+/* nest.c: a zone must not start before its last sibling's end, and it must enclose its children. */
 #include "export/nest.h"
 
 #include <errno.h>

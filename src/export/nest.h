@@ -7,7 +7,7 @@
 
 struct sonde_nest_level {
 	uint64_t end_ns;   /* of the last zone at this depth */
-	uint64_t start_ns; /* the earliest start here since a zone one level up ended; UINT64_MAX = none */
+	uint64_t start_ns; /* earliest start at this depth since a zone one level up ended; UINT64_MAX = none */
 };
 
 /* A zeroed struct is a thread without zones. */
@@ -16,8 +16,8 @@ struct sonde_nest {
 	size_t count;
 };
 
-/* Zones come in the order in which they end. 1: it lies next to or around the previous ones; 0: it overlaps one of
- * them, and is dropped; -ENOMEM. */
+/* Adds a zone; zones come in the order in which they end. Returns 1 if the zone lies next to or around the previous
+ * ones; 0 if it partly overlaps one of them (it is then not added); -ENOMEM. */
 int sonde_nest_add(struct sonde_nest *nest, uint64_t start_ns, uint64_t end_ns, uint32_t depth);
 void sonde_nest_fini(struct sonde_nest *nest);
 

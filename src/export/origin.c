@@ -6,7 +6,7 @@
 
 #include "export/missing.h"
 
-/* What sonde import writes (docs/FORMAT.md), by prefix of the key, and the words before the value. */
+/* The facts that `sonde import` writes (docs/FORMAT.md): prefix of the key, and the words that precede the value. */
 static const struct {
 	const char *key, *words;
 } facts[] = {
@@ -15,7 +15,8 @@ static const struct {
     {"import.note.", ""},
 };
 
-/* "merged.3.import.from" → "import.from" of part 3 of a merged recording; 0: of the whole recording. */
+/* "merged.3.import.from" → returns "import.from" and sets *part to 3, the part of a merged recording; 0 = the whole
+ * recording. */
 static const char *key_of(const char *key, unsigned *part)
 {
 	int len = 0;
@@ -27,7 +28,7 @@ static const char *key_of(const char *key, unsigned *part)
 	return key + len;
 }
 
-/* 1: it is one of these facts. */
+/* Makes a sentence from a fact of the recording; returns 1 if the fact's key is one of the above, else 0. */
 static int say(struct sonde_origin *origin, const char *whole, const char *value)
 {
 	unsigned part;

@@ -18,9 +18,9 @@ struct sonde_origin {
 	char text[512];  /* the sentence; longer ones are truncated */
 };
 
-/* The next sentence about the import: the kind of file, its name, what was left out and which conventions apply; for
- * a merged recording those of its parts, with their numbers. NULL after the last, and if nothing was imported.
- * Stored in `origin`. */
+/* The next sentence about the import: the kind of file, its name, what was left out and which conventions apply; for a
+ * merged recording, the sentences of each of its parts, with the part's number. NULL after the last, and if nothing was
+ * imported. Stored in `origin`. */
 const char *sonde_origin_next(struct sonde_origin *origin, const struct sonde_session *session);
 
 /* What the recording lacks (missing.h): "it was not closed in order, 5 records were lost", or "" if it is complete.

@@ -84,7 +84,7 @@ static int compare(const void *left, const void *right)
 	if (a->time != b->time)
 		return a->time < b->time ? -1 : 1;
 	return (a->text_at > b->text_at) -
-	       (a->text_at < b->text_at); /* in the order of adding, where they have texts */
+	       (a->text_at < b->text_at); /* rows with texts: in the order in which they were added */
 }
 
 static void sort_group(struct sonde_spool_row *rows, uint64_t count)

@@ -1,8 +1,8 @@
-/* spool.h: stores rows of many groups, which are produced interleaved but needed group by group and column by column,
- * in unnamed files, so that memory does not grow with them.
+/* spool.h: stores the rows of many groups in unnamed files, so that memory does not grow with them. Rows are produced
+ * interleaved, but needed group by group and column by column.
  *
- * Rows are added, then grouped once; within a group they are ordered by `time`, equal times in the order of adding.
- * Texts may be stored with them.
+ * Rows are added, then grouped once; within a group they are ordered by `time`, and rows of equal time by the order in
+ * which they were added. Texts may be stored with them.
  */
 #ifndef SONDE_EXPORT_SPOOL_H
 #define SONDE_EXPORT_SPOOL_H
@@ -23,9 +23,9 @@ struct sonde_spool {
 	uint64_t *counts; /* by group */
 	uint32_t groups;
 	uint64_t row_count;
-	struct sonde_spool_row *rows; /* true once grouped */
+	struct sonde_spool_row *rows; /* the mapped rows; NULL until they are grouped */
 	size_t rows_b;
-	uint64_t *begins; /* by group, and after the last */
+	uint64_t *begins; /* by group: index of its first row; then the index after the last row */
 	char *text;       /* the text last requested */
 };
 
@@ -33,7 +33,7 @@ struct sonde_spool {
 int sonde_spool_init(struct sonde_spool *out, uint32_t groups);
 void sonde_spool_fini(struct sonde_spool *spool);
 
-/* An unknown group is a bug of the caller. */
+/* Adds a row. The caller must ensure that the row's group exists. */
 int sonde_spool_add(struct sonde_spool *spool, const struct sonde_spool_row *row);
 
 /* Between the two calls, everything written to spool->texts is the row's text, without a final newline. */

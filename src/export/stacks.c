@@ -8,7 +8,7 @@
 #include "util/array.h"
 #include "util/error.h"
 
-/* A stack deeper than any that sonde records comes from a damaged file. */
+/* Maximum depth: a deeper stack must come from a damaged file, because sonde does not record such stacks. */
 enum { DEPTH_MAX = 1 << 16 };
 
 static int same_stack(const void *context, uint32_t value)
@@ -23,7 +23,8 @@ static uint64_t hash_of(const struct sonde_stack *stack)
 	return sonde_hash_pair((uint64_t)stack->leaf << 32 | stack->thread, stack->node);
 }
 
-/* The row after the last one is the key to look up. */
+/* Adds a stack's values to its row, or makes a new row. The key to look up is written behind the last row, where the
+ * comparison function finds it. */
 static int add(struct sonde_stacks *stacks, struct sonde_stack stack)
 {
 	if (stacks->count >= UINT32_MAX || SONDE_ARRAY_RESERVE(stacks->rows, stacks->cap, stacks->count + 1))

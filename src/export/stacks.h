@@ -1,10 +1,10 @@
 /* stacks.h: samples, heap and waits for exchange formats: distinct stacks with their weight, and stacks as source
  * lines.
  *
- * A stack here is (thread, trie node, leaf). A leaf is a line below the stack that is not code: [kernel] if the sample
- * hit the kernel and the stack ends at its entry, [mutex] and the like for a waiting call. Expanded, a stack has one
- * line per function, inlined ones included, leaf first. The options choose the weight (session/weigh.h): time, bytes or
- * blocks.
+ * A stack here is (thread, trie node, leaf). A leaf is an innermost line that is not code: [kernel] if the sample hit
+ * the kernel and the stack ends at the entry into the kernel; [mutex] and the like for a waiting call. Expanded, a
+ * stack has one line per function, inlined ones included, leaf first. The options choose the weight (session/weigh.h):
+ * time, bytes or blocks.
  */
 #ifndef SONDE_EXPORT_STACKS_H
 #define SONDE_EXPORT_STACKS_H
@@ -33,7 +33,7 @@ struct sonde_stack {
 	uint64_t count;           /* samples, blocks or calls */
 	uint64_t weight;          /* in the weight's unit: ns; bytes, or blocks if requested */
 	uint64_t unsampled_ns;    /* CPU time without samples: measured, or not sampled */
-	uint64_t begins, begun_b; /* total allocations; only with sonde_export_stacks_begun() */
+	uint64_t begins, begun_b; /* number and bytes of all allocations; set by sonde_export_stacks_begun() only */
 };
 
 /* The distinct stacks of a session, in the order in which they were first seen. */
@@ -56,7 +56,7 @@ static inline enum sonde_unit sonde_export_stacks_unit(const struct sonde_format
 
 int sonde_export_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *session,
 			     const struct sonde_format_options *options);
-/* Adds the allocations of each stack to the rows of a heap; stacks that were missing get a row without weight. */
+/* Adds the allocations of each stack to the rows of a heap; a stack that has no row yet gets one without weight. */
 int sonde_export_stacks_begun(struct sonde_stacks *stacks, struct sonde_session *session,
 			      const struct sonde_format_options *options);
 void sonde_export_stacks_fini(struct sonde_stacks *stacks);
@@ -86,25 +86,25 @@ static inline uint32_t sonde_stack_wait_id(const struct sonde_session *session, 
 	return sonde_stack_none_id(session) + 1 + kind;
 }
 
-/* Upper bound of ids. */
+/* Returns the number above all ids. */
 static inline uint32_t sonde_stack_id_end(const struct sonde_session *session)
 {
 	return sonde_stack_wait_id(session, SONDE_WAIT_KINDS);
 }
 
-/* The name of such an id; never empty. */
+/* Returns the name for such an id; never empty. */
 const char *sonde_stack_function_name(const struct sonde_session *session, uint32_t id);
 
 struct sonde_stack_line {
 	uint32_t function; /* id, as above */
 	/* index; lines that are not frames have indices after the last (sonde_stack_frame_function()) */
 	uint32_t frame;
-	uint32_t inlined; /* inlined into the next line, whose frame is the same */
+	uint32_t inlined; /* 1 = inlined into the next line, which has the same frame */
 	uint32_t line;    /* 0 = unknown */
 	const char *file; /* "" = unknown */
 };
 
-/* Upper bound of frame indices. */
+/* Returns the number above all frame indices. */
 static inline size_t sonde_stack_frame_end(const struct sonde_session *session)
 {
 	return sonde_session_frame_count(session) + 2 + SONDE_WAIT_KINDS;
@@ -119,7 +119,8 @@ struct sonde_stack_lines {
 	size_t count, cap;
 };
 
-/* Expands a stack, leaf first; never empty: without a stack and without [kernel], a line says so. */
+/* Expands a stack, leaf first. There is always at least one line: if the stack is missing and there is no [kernel], a
+ * line says that the stack is missing. */
 int sonde_stack_expand(struct sonde_stack_lines *lines, const struct sonde_session *session, uint32_t node,
 		       uint32_t leaf);
 void sonde_stack_lines_fini(struct sonde_stack_lines *lines);
@@ -130,9 +131,9 @@ struct sonde_stack_path {
 	size_t count, cap;
 };
 
-/* Collects the nodes from `node` outwards, up to the first one that `find` knows, which is excluded. `find` returns the
- * value by which it knows a node, 0 = unknown node; *out is the value of that first known node, 0 = there is none.
- * -ENOMEM. */
+/* Collects the nodes from `node` outwards, up to but excluding the first node that `find` knows. `find` returns the
+ * caller's value for a node, or 0 if it does not know the node; *out becomes the value of the first known node, or 0 if
+ * there is none. -ENOMEM. */
 int sonde_stack_path_up(struct sonde_stack_path *path, const struct sonde_session *session, uint32_t node,
 			uint32_t (*find)(const void *context, uint32_t node), const void *context, uint32_t *out);
 void sonde_stack_path_fini(struct sonde_stack_path *path);

@@ -1,7 +1,8 @@
 /* chrome.h: trace events: their form while the file is read and their form as rows; private to the files chrome*.c.
  *
- * Each event read becomes rows of 40 bytes in file order (chrome_rows.c), which are sorted by thread and time, on disk
- * if there are many, and then written (chrome_write.c). Simple arguments are buffered in a separate temporary file.
+ * Each event becomes rows of 40 bytes, in the order of the file. The rows are then sorted by thread and time, on disk
+ * if there are many (chrome_rows.c), and written to the recording (chrome_write.c). Simple arguments are buffered in a
+ * separate temporary file.
  */
 #ifndef SONDE_IMPORT_CHROME_H
 #define SONDE_IMPORT_CHROME_H
@@ -22,7 +23,7 @@ enum sonde_chrome_kind {
 	SONDE_CHROME_SPAN_END, /* value: number of the span */
 	SONDE_CHROME_INSTANT,
 	SONDE_CHROME_GAUGE,  /* value: a double */
-	SONDE_CHROME_SAMPLE, /* value: weight in ns; name: frame; args: thread, because samples are sorted by time alone
+	SONDE_CHROME_SAMPLE, /* value: weight in ns; name: frame; args: thread, since samples are sorted only by time
 			      */
 };
 #define SONDE_CHROME_SAMPLES UINT32_MAX /* thread of all rows of samples */
@@ -30,9 +31,9 @@ enum sonde_chrome_kind {
 struct sonde_chrome_row {
 	int64_t time_ns;
 	uint64_t value;
-	uint64_t args;   /* offset of its arguments in their file + 1; 0 = none */
+	uint64_t args;   /* offset of the row's arguments in the file of arguments, + 1; 0 = none */
 	uint32_t thread; /* thread index */
-	uint32_t name;   /* number of the name, or the stack */
+	uint32_t name;   /* number of the name or of the stack */
 	uint32_t order;  /* position in the file, modulo 2³²: breaks ties */
 	uint8_t kind;
 	uint8_t reserved[3];
@@ -67,8 +68,8 @@ struct sonde_chrome_thread {
 	uint32_t key;     /* text of the tid */
 	uint32_t name;
 	uint32_t id;               /* thread id in the recording */
-	int64_t first_ns, last_ns; /* of its rows; first_ns INT64_MAX = no rows */
-	int64_t last_edge_ns;      /* of begins and ends, in file order */
+	int64_t first_ns, last_ns; /* range of the thread's rows; first_ns INT64_MAX = no rows */
+	int64_t last_edge_ns;      /* time of the last begin or end, in file order */
 	int64_t last_slice_ns;     /* start of the previous complete slice */
 	int by_end;                /* complete slices are listed by end time */
 	struct sonde_chrome_open *open;
@@ -76,13 +77,13 @@ struct sonde_chrome_thread {
 	size_t open_cap;
 };
 
-/* An open span: the most recently opened one of its key. */
+/* A span that has begun; spans with the same key form a list, the most recently opened one first. */
 struct sonde_chrome_span {
 	uint32_t number; /* 0 = already ended */
 	uint32_t before; /* index + 1 of the previously opened span of the key */
 };
 
-/* A V8 profile; each is of one thread. */
+/* A V8 profile, which belongs to one thread. */
 struct sonde_chrome_profile {
 	uint32_t pid, thread; /* thread: index */
 	int64_t time_ns;      /* time of its last sample */
@@ -99,7 +100,7 @@ struct sonde_chrome_spill;
 /* A frame of stackFrames or a node of a V8 profile. */
 struct sonde_chrome_frame {
 	uint32_t name, file, line;
-	uint32_t parent; /* index + 1, smaller than its own, so there are no cycles */
+	uint32_t parent; /* index + 1 of the parent, smaller than the frame's own, so there are no cycles */
 	uint32_t node;   /* trie node in the recording */
 };
 
@@ -141,12 +142,12 @@ struct sonde_chrome {
 	struct sonde_chrome_spill *spill;
 	int args_fd;
 	uint64_t args_b;
-	struct sonde_buf args; /* not yet written to the file */
+	struct sonde_buf args; /* arguments not yet written to their file */
 	struct sonde_chrome_counts counts;
 	int64_t min_ns, max_ns;
 	uint64_t base_ns;
 	int has_fractions, has_base;
-	int is_cut; /* the text ended early */
+	int is_cut; /* the file's text is truncated */
 	int error;
 };
 
@@ -188,16 +189,16 @@ struct sonde_chrome_stored {
 	uint8_t kind;
 } __attribute__((packed));
 
-/* The parts of an event read so far. Texts are in `bytes`. */
+/* The parts of the current event that were read so far. Texts are in `bytes`. */
 struct sonde_chrome_event {
 	char phase;
 	uint32_t name, category, pid, tid, scope; /* numbers of interned texts; 0 = none */
-	uint64_t id;          /* hash of the id, 0 = none: ids can be as many as events, too many to intern */
+	uint64_t id;          /* hash of the id, 0 = none: there can be as many ids as events, too many to intern */
 	uint32_t id_at, id_b; /* text of the id, which distinguishes counters of the same name */
 	int is_global;        /* the id is shared by all processes */
 	int has_time, has_dur;
 	int64_t time_ns, dur_ns;
-	/* Of a V8 profile event. */
+	/* The data of a V8 profile event. */
 	struct sonde_chrome_node *nodes;
 	uint32_t node_count;
 	size_t node_cap;
@@ -213,12 +214,12 @@ struct sonde_chrome_event {
 void sonde_chrome_take(struct sonde_chrome *chrome, struct sonde_chrome_event *event);
 /* Handles a V8 profile event: chrome_profile.c. */
 void sonde_chrome_profile_take(struct sonde_chrome *chrome, const struct sonde_chrome_event *event);
-/* Index of the thread, created if new; UINT32_MAX = failed (error is set). */
+/* Returns the index of the thread, which is created if new; UINT32_MAX = failed (error is set). */
 uint32_t sonde_chrome_thread(struct sonde_chrome *chrome, uint32_t pid, uint32_t tid);
 void sonde_chrome_row(struct sonde_chrome *chrome, const struct sonde_chrome_row *row, uint32_t thread);
 /* Ends slices without an end event at the end of the file. */
 void sonde_chrome_close(struct sonde_chrome *chrome);
-void sonde_chrome_keep(struct sonde_chrome *chrome, int error); /* the first error */
+void sonde_chrome_keep(struct sonde_chrome *chrome, int error); /* keeps the first error */
 /* Makes space for one more row. */
 int sonde_chrome_grow(struct sonde_chrome *chrome, void *rows, uint32_t count, size_t *cap, size_t row_b);
 uint32_t sonde_chrome_name(struct sonde_chrome *chrome, const char *text, size_t len_b); /* "" is 0 */
@@ -233,17 +234,19 @@ double sonde_chrome_read_real(const char *text, size_t len_b);
 /* Parses an integer into two's complement; 0 = not an integer or out of range, `bits` is unchanged. */
 int sonde_chrome_read_whole(const char *text, size_t len_b, uint64_t *bits, int *negative);
 
-/* Resets an event for reading but keeps its memory for reuse (all 0: a new one); _end frees the memory. */
+/* Clears an event, which may be zeroed, before the next one is read; its memory is kept for reuse. _end frees the
+ * memory. */
 void sonde_chrome_fill_begin(struct sonde_chrome_event *event);
 void sonde_chrome_fill_end(struct sonde_chrome_event *event);
 /* Stores a text and returns its position; 0 = no space left. */
 int sonde_chrome_fill_bytes(struct sonde_chrome_event *event, const char *text, uint32_t len_b, uint32_t *at);
 void sonde_chrome_fill_id(struct sonde_chrome_event *event, const char *text, size_t len_b, int is_global);
-/* Adds `arg`, with its kind and its key, which is already stored (key_b 0: not stored). Arguments that do not fit are
- * counted. */
+/* Adds an argument; `arg` has its kind and its key, which must be stored before (key_b 0: the key did not fit).
+ * Arguments that do not fit are counted. */
 void sonde_chrome_fill_arg(struct sonde_chrome *chrome, struct sonde_chrome_event *event, struct sonde_chrome_arg arg,
 			   const char *text, size_t len_b);
-/* Makes space for one more number, or a node after the last. 1, or 0 with chrome->error if there are too many. */
+/* The first function adds a number to a list, the second a node to the event. Returns 1, or 0 with chrome->error set:
+ * there are too many, or memory is short. */
 int sonde_chrome_fill_list(struct sonde_chrome *chrome, struct sonde_chrome_list *list, uint64_t value);
 int sonde_chrome_fill_node(struct sonde_chrome *chrome, struct sonde_chrome_event *event);
 
@@ -252,7 +255,7 @@ int sonde_chrome_fill_node(struct sonde_chrome *chrome, struct sonde_chrome_even
 int sonde_chrome_spill_new(struct sonde_chrome_spill **out, const char *folder);
 void sonde_chrome_spill_free(struct sonde_chrome_spill *spill);
 int sonde_chrome_spill_add(struct sonde_chrome_spill *spill, const struct sonde_chrome_row *row);
-/* Call after the last row was added: rows then come by thread and time; at equal times the longest first. */
+/* Call it after the last row was added. Rows are then read by thread and time, at equal times the longest first. */
 int sonde_chrome_spill_sort(struct sonde_chrome_spill *spill);
 /* Reads the next row; 1, 0 at the end, or a negative errno. */
 int sonde_chrome_spill_next(struct sonde_chrome_spill *spill, struct sonde_chrome_row *out);

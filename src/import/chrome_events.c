@@ -220,7 +220,7 @@ static void end_take(struct sonde_chrome *chrome, struct sonde_chrome_event *eve
 	}
 	struct sonde_chrome_open *open = &of->open[--of->open_count];
 	open->args = open->args ? open->args : args_keep(chrome, event);
-	of->by_end = 1; /* they are added when they end */
+	of->by_end = 1; /* the rows of such slices are added when the slices end */
 	slice_put(chrome, thread, open, event->time_ns);
 }
 
@@ -259,7 +259,7 @@ static void span_take(struct sonde_chrome *chrome, struct sonde_chrome_event *ev
 		row.kind = SONDE_CHROME_SPAN_BEGIN;
 		row.args = args_keep(chrome, event);
 		row.value = ++chrome->span_number;
-		if (at && !before) { /* reuse the entry of an ended span */
+		if (at && !before) { /* reuse the entry of a span that has ended */
 			chrome->spans[at - 1].number = chrome->span_number;
 		} else {
 			chrome->spans[chrome->span_count++] = (struct sonde_chrome_span){chrome->span_number, before};
@@ -287,7 +287,7 @@ static void instant_take(struct sonde_chrome *chrome, struct sonde_chrome_event 
 }
 
 /* Each number of a counter event becomes its own series "NAME.KEY", or just NAME if it is the only one and its key adds
- * no information. If the event has an id, "NAME[ID]" replaces NAME. */
+ * no information to the name. If the event has an id, "NAME[ID]" replaces NAME. */
 static void counter_take(struct sonde_chrome *chrome, struct sonde_chrome_event *event, uint32_t thread)
 {
 	const char *name = sonde_chrome_text(chrome, event->name);

@@ -1,7 +1,8 @@
 /* chrome_fill.c: parses numbers in the text of trace events and collects the parts of an event (chrome.h).
  *
- * Times are parsed digit by digit, exact to the nanosecond; a double of microseconds since 1970 would not be. The size
- * of an event is limited: excess arguments are dropped and counted, and an oversized profile is rejected.
+ * Times are parsed digit by digit, so that they are exact to the nanosecond; a double that counts microseconds since
+ * 1970 would not be. The size of an event is limited: excess arguments are dropped and counted, and an oversized
+ * profile is rejected.
  */
 #include <errno.h>
 #include <stdlib.h>

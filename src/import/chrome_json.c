@@ -18,14 +18,14 @@ enum state {
 	DOCUMENT,   /* in the outermost object */
 	EVENTS,     /* in the list of events */
 	EVENT,      /* in an event */
-	ID2,        /* in its id2 */
-	ARGS,       /* in its args */
+	ID2,        /* in an event's id2 */
+	ARGS,       /* in an event's args */
 	DATA,       /* args.data, of profiles */
 	PROFILE,    /* args.data.cpuProfile */
-	NODES,      /* its nodes */
-	NODE,       /* one of them */
-	CALL_FRAME, /* its callFrame */
-	LIST,       /* list of samples, time deltas, or weights */
+	NODES,      /* the list of the profile's nodes */
+	NODE,       /* in a node */
+	CALL_FRAME, /* in a node's callFrame */
+	LIST,       /* in a list of samples, time deltas or weights */
 };
 
 enum key {
@@ -95,7 +95,7 @@ struct json {
 	struct sonde_chrome *chrome;
 	struct sonde_chrome_event event;
 	struct sonde_yajl_memory memory;
-	uint8_t state, key, before[16]; /* the current state, and the enclosing ones */
+	uint8_t state, key, before[16]; /* the current state and key, and the enclosing states */
 	uint8_t level;
 	uint8_t document;  /* the document is an object */
 	uint32_t depth;    /* nesting depth */
@@ -104,7 +104,7 @@ struct json {
 	uint64_t events_seen;
 	uint32_t key_at, key_b; /* key of an argument, in event.bytes */
 	struct sonde_chrome_list *list;
-	const char *why; /* reason if something is too big */
+	const char *why; /* what is too big; NULL = nothing */
 };
 
 /* --- callbacks ---------------------------------------------------------------------------------------------------- */
@@ -266,7 +266,7 @@ static int push(struct json *json, uint8_t state)
 	return 1;
 }
 
-/* Objects and lists that are read, by their place. */
+/* The objects and lists that are read, by the state and key at which they begin. */
 static const struct {
 	uint8_t state, key, is_map, within; /* `within`: the state inside */
 } opens[] = {
@@ -276,7 +276,7 @@ static const struct {
     {PROFILE, KEY_SAMPLES, 0, LIST},   {DATA, KEY_DELTAS, 0, LIST},  {DATA, KEY_WEIGHTS, 0, LIST},
 };
 
-/* Enters an object or a list that is read. 0: there are too many nodes. */
+/* Enters an object or a list that is read. Returns 0 if there are too many nodes. */
 static int enter(struct json *json, uint8_t within)
 {
 	if (within == EVENT)
@@ -290,7 +290,7 @@ static int enter(struct json *json, uint8_t within)
 	return push(json, within);
 }
 
-/* An object or a list opens: it is skipped unless it is relevant. */
+/* Handles the begin of an object or a list, which is skipped unless it is one of those above. */
 static int open_take(struct json *json, int is_map)
 {
 	json->silent_b = 0;

@@ -9,7 +9,8 @@
 
 enum { FRAMES_MAX = 1 << 24 };
 
-/* Finds the profile of an event. Its thread is that of the first event, because V8 sends chunks from another thread. */
+/* Finds the profile of an event, or creates it. The profile belongs to the thread of its first event, because V8 sends
+ * the chunks from another thread. */
 static struct sonde_chrome_profile *profile_of(struct sonde_chrome *chrome, const struct sonde_chrome_event *event)
 {
 	uint64_t hash = sonde_hash_pair(event->pid, event->id);

@@ -12,7 +12,7 @@
 enum { ROWS_A_RUN = 1 << 19, ROWS_AHEAD = 4096, RUNS_MAX = 4096 };
 
 struct run {
-	uint64_t at, end;              /* rows of the file not loaded yet */
+	uint64_t at, end;              /* range of the run's rows in the file that are not loaded yet */
 	struct sonde_chrome_row *rows; /* ROWS_AHEAD */
 	uint32_t next, count;
 };
@@ -26,7 +26,7 @@ struct sonde_chrome_spill {
 	uint64_t written;
 	struct run *runs;
 	uint32_t run_count;
-	uint32_t *heap; /* min-heap of the runs that still have rows, by first row */
+	uint32_t *heap; /* min-heap of the runs that still have rows, ordered by their first row */
 	uint32_t heap_count;
 };
 
@@ -73,7 +73,7 @@ void sonde_chrome_spill_free(struct sonde_chrome_spill *spill)
 	free(spill);
 }
 
-/* Many files are already sorted. */
+/* Sorts a run, unless it is already sorted, as in many files. */
 static void run_sort(struct sonde_chrome_spill *spill)
 {
 	for (uint32_t i = 1; i < spill->count; i++)

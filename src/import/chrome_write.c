@@ -18,12 +18,12 @@ enum {
 	ROWS_BETWEEN = 1 << 18
 };
 #define SPANS_OF_SLICES UINT64_C(0x8000000000000000) /* ids of spans made from slices */
-#define EPOCH_LEAST_NS INT64_C(1000000000000000000)  /* September 2001: later times count from 1970, not from boot */
+#define EPOCH_LEAST_NS INT64_C(1000000000000000000)  /* September 2001: a later time counts from 1970, not from boot */
 
 /* An open zone. */
 struct level {
 	uint64_t end_ns, args;
-	uint64_t cursor_ns; /* end of its last child, or its start */
+	uint64_t cursor_ns; /* end of the zone's last child; the zone's start if it has none */
 	uint64_t own_ns;    /* a time outside all children; 0 = none yet */
 };
 
@@ -181,7 +181,8 @@ static void slice_as_span(struct write *write, const struct sonde_chrome_row *ro
 
 /* --- slices ------------------------------------------------------------------------------------------------------- */
 
-/* Arguments of a zone are written at a time at which it is the innermost: its end, unless a child ends there. */
+/* Ends a zone. Its arguments get a time at which the zone is the innermost: its end, unless a child ends at that
+ * time. */
 static void zone_end(struct write *write)
 {
 	struct level *level = &write->levels[--write->depth];
@@ -199,7 +200,8 @@ static void zones_end(struct write *write, uint64_t until_ns)
 		zone_end(write);
 }
 
-/* Clips an end that exceeds the enclosing zone's end by no more than the time resolution. */
+/* True if a slice fits into the enclosing zone. An end that exceeds the zone's end by no more than the time resolution
+ * is clipped. */
 static int fits(struct write *write, uint64_t *end_ns)
 {
 	uint64_t outer_ns = write->depth ? write->levels[write->depth - 1].end_ns : UINT64_MAX;
@@ -235,8 +237,8 @@ static void slice_put(struct write *write, const struct sonde_chrome_row *row)
 	write->levels[write->depth++] = (struct level){.end_ns = end_ns, .args = row->args, .cursor_ns = start_ns};
 }
 
-/* Of slices with equal start and end, the outermost must be added first: the last one, if the file lists slices by end
- * time. */
+/* Adds slices with equal start and end. The outermost must be added first; it is the last one if the file lists slices
+ * by end time. */
 static void same_flush(struct write *write)
 {
 	uint32_t count = write->same_count;
@@ -413,7 +415,8 @@ static void notes_put(struct write *write)
 	sonde_out_note_counts(write->job, notes, sizeof notes / sizeof *notes);
 }
 
-/* The wall-clock time of the start: from the file's own base, or times since 1970; otherwise unknown. */
+/* Returns the wall-clock time of the start: from the base that the file gives, or from times that count from 1970;
+ * otherwise the time when the file was last changed. */
 static uint64_t real_of(const struct write *write)
 {
 	const struct sonde_chrome *chrome = write->chrome;

@@ -24,7 +24,7 @@ static int same(const void *context, uint32_t value)
 	return 1;
 }
 
-/* Does not open devices or pipes of that name: opening could block. */
+/* Reads the segments of a file. Devices and pipes are not opened, because that could block. */
 static void look(struct sonde_import_elf_row *row, const char *path, const uint8_t *build_id, size_t build_id_b)
 {
 	struct stat status;

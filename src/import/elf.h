@@ -15,11 +15,11 @@ struct sonde_import_elves {
 	struct sonde_import_elf_row *rows;
 	uint32_t count;
 	size_t cap;
-	uint64_t guessed; /* files missing here or different: the offset was used as the address */
+	uint64_t guessed; /* number of files missing or different here, for which the offset is used as address */
 };
 
-/* The virtual address of a file offset, if the file is here and has that build-id; otherwise the offset itself, which
- * is equal in most programs. */
+/* Returns the virtual address of a file offset if the file exists here and has that build-id; otherwise the offset
+ * itself, which equals the address in most programs. */
 uint64_t sonde_import_elf_address(struct sonde_import_elves *elves, const char *path, const uint8_t *build_id,
 				  size_t build_id_b, uint64_t offset);
 void sonde_import_elves_fini(struct sonde_import_elves *elves);

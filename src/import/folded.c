@@ -80,7 +80,7 @@ static int line_take(struct folded *folded, char *line, size_t len_b)
 	if (real >= (double)(TOTAL_MAX / SAMPLE_NS - folded->total))
 		return sonde_error(EFBIG, "%s: line %llu: the counts add up to more than fits into a recording",
 				   sonde_input_name(folded->job->input), (unsigned long long)folded->line_number);
-	/* a count may have a fraction, which its time keeps */
+	/* a count may have a fraction, which is kept in the weight */
 	uint64_t weight_ns = (uint64_t)llround(real * SAMPLE_NS), count = (uint64_t)llround(real);
 	folded->fractions += (double)count != real;
 	count = count ? count : weight_ns > 0;
@@ -175,7 +175,7 @@ static int run(struct sonde_import_job *job)
 	return sonde_out_end(job, folded.now_ns);
 }
 
-/* Matches text in which all complete first lines end in a count. */
+/* Matches text of which every line that is complete in `bytes` ends with a count. */
 static int matches(const uint8_t *bytes, size_t size_b, int gz)
 {
 	const char *at = (const char *)bytes, *end = at + size_b;
@@ -192,7 +192,7 @@ static int matches(const uint8_t *bytes, size_t size_b, int gz)
 		if (!stop && lines)
 			break;
 		int counted = count_read(at, len_b, &count, &stack_b);
-		if (!stop && !counted && size_b >= LONG_B) /* the stack continues after the bytes seen here */
+		if (!stop && !counted && size_b >= LONG_B) /* the stack is longer than the bytes seen here */
 			return memchr(at, ';', len_b) != NULL;
 		if (len_b && *at != '#' && !counted)
 			return 0;

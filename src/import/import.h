@@ -1,8 +1,8 @@
 /* import.h: converts files of other profilers into recordings, which are then read like any other recording.
  *
- * INFO keys report data that could not be represented, and data that a recording needs but the file lacks:
- * `import.from`, and `import.note.1` and so on. Every report begins with them (docs/IMPORT.md). Files are hostile
- * input: memory is limited, and a file that exceeds a limit is rejected as too big.
+ * The recording's INFO keys `import.from`, `import.note.1` and so on report data that could not be represented, and
+ * data that a recording needs but the file lacks. Every report begins with these texts (docs/IMPORT.md). Files are
+ * hostile input: memory is limited, and a file that exceeds a limit is rejected as too big.
  */
 #ifndef SONDE_IMPORT_IMPORT_H
 #define SONDE_IMPORT_IMPORT_H
@@ -16,7 +16,7 @@ struct sonde_import_options {
 	const char *type;   /* pprof: which value of the profile; NULL = CPU time */
 	const char *folder; /* for unnamed temporary files; NULL = $TMPDIR or /tmp */
 	int fd;             /* new file, empty, open for reading and writing */
-	const char *name;   /* its name, for messages */
+	const char *name;   /* name of the new file, for messages */
 };
 
 /* Statistics for the caller's message. `format` is static; free `notes` with sonde_import_result_fini(). */
@@ -27,14 +27,14 @@ struct sonde_import_result {
 	size_t note_count;
 };
 
-/* Returns 0 or a negative errno with a message: -EBADMSG if the file is not readable as any format, -EFBIG if it is too
- * big, -ENOSYS if this build cannot read the format, -EINVAL for invalid options. After an error the output is
- * unusable. */
+/* Imports a file. Returns 0 or a negative errno with a message: -EBADMSG if the file is not readable as any format,
+ * -EFBIG if it is too big, -ENOSYS if this build cannot read the format, -EINVAL for invalid options. After an error
+ * the output is unusable. */
 int sonde_import(struct sonde_import_result *out, const struct sonde_import_options *options);
 void sonde_import_result_fini(struct sonde_import_result *result);
 
-/* Detects an importable file from its first bytes: a static title, "a pprof profile"; NULL = unknown or not a regular
- * file (the thread's error message may change). */
+/* Detects an importable file from its first bytes. Returns a static title, such as "a pprof profile"; NULL = unknown,
+ * or not a regular file. The thread's error message may change. */
 const char *sonde_import_title(const char *path);
 
 struct sonde_input;
@@ -44,8 +44,8 @@ struct sonde_import_job;
 struct sonde_import_format {
 	const char *name;  /* "chrome", for --from */
 	const char *title; /* "trace events (Chrome, Perfetto, PyTorch)" */
-	/* Checks the file's first bytes, uncompressed; gz: they were compressed. Returns the confidence: 0 = no, 3 =
-	 * magic number. */
+	/* Checks the file's first bytes, uncompressed; gz: the file is compressed. Returns the confidence: 0 = another
+	 * format, 3 = it has the magic number. */
 	int (*matches)(const uint8_t *bytes, size_t size_b, int gz);
 	int (*run)(struct sonde_import_job *job);
 };

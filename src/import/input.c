@@ -13,8 +13,8 @@
 #include "util/error.h"
 
 enum { STORED_B = 256 << 10, WINDOW_B = 1 << 20, WINDOW_GZIP = 15 + 16 };
-/* Rejects input that unpacks to more than this and to this multiple of the file size: real traces and profiles shrink
- * to a tenth, rarely to a fiftieth; compression bombs, to a thousandth. */
+/* Input that unpacks to more than both BOMB_B and BOMB_FACTOR times the file's size is rejected as a compression bomb.
+ * Real traces and profiles shrink to a tenth, rarely to a fiftieth; bombs shrink to a thousandth. */
 enum { BOMB_B = 256 << 20, BOMB_FACTOR = 200 };
 
 struct sonde_input {
@@ -27,7 +27,7 @@ struct sonde_input {
 	z_stream stream;
 	int stream_open;
 	uint8_t *stored; /* STORED_B */
-	uint8_t *window; /* WINDOW_B of sonde_input_at(), from window_at */
+	uint8_t *window; /* buffer of sonde_input_at(): WINDOW_B bytes of the file from window_at on */
 	uint64_t window_at;
 	size_t window_b;
 };
@@ -214,7 +214,7 @@ static ssize_t refill(struct sonde_input *input)
 	return got_b;
 }
 
-/* Another gzip stream may follow the end of one; gzip itself writes such files. */
+/* Continues with the next gzip stream if one follows the end of the last; concatenated gzip files are valid. */
 static int next_member(struct sonde_input *input)
 {
 	if (!input->stream.avail_in) {

@@ -1,8 +1,7 @@
 /* out.h: the recording that an import writes: ids, rows and notes.
  *
- * The file head contains the start time, so an import must determine the start time before it calls sonde_out_begin().
- * Errors (disk, memory) are sticky and returned by sonde_out_end(); functions that return ids then return 0. One
- * thread.
+ * An import must know the start time before it calls sonde_out_begin(), because the file head contains it. Errors
+ * (disk, memory) are sticky and returned by sonde_out_end(); functions that return ids then return 0. One thread.
  */
 #ifndef SONDE_IMPORT_OUT_H
 #define SONDE_IMPORT_OUT_H
@@ -52,7 +51,7 @@ struct sonde_out {
 	struct sonde_buf events;
 	uint32_t event_count, event_thread, event_process;
 	uint64_t event_min_ns, event_max_ns;
-	uint64_t start_ns, last_ns; /* over all events */
+	uint64_t start_ns, last_ns; /* of all events */
 	uint32_t names_module;      /* for sonde_out_name(); 0 = not yet created */
 	struct sonde_map names;
 	struct sonde_out_name_row {
@@ -106,20 +105,22 @@ void sonde_out_thread_again(struct sonde_out *out, uint32_t id, uint32_t process
 void sonde_out_thread_end(struct sonde_out *out, uint32_t thread, uint64_t time_ns);
 uint32_t sonde_out_site(struct sonde_out *out, uint32_t kind, const char *name, const char *unit);
 
-/* A frame with a name but no address: each (function, file, line) gets an address in a module made for names. */
+/* Returns a frame for code whose name is known, but not its address: each (function, file, line) gets an address in a
+ * module made for names. */
 struct sonde_trie_frame sonde_out_name(struct sonde_out *out, const char *function, const char *file, uint32_t line);
 void sonde_out_symbol(struct sonde_out *out, uint32_t module, uint64_t address,
 		      const struct sonde_meta_location *places, uint32_t count);
 uint32_t sonde_out_module(struct sonde_out *out, const char *path, uint32_t flags, const uint8_t *build_id,
 			  size_t build_id_b);
 
-/* Adds rows. Times of samples and of a thread's zones must not decrease; decreasing ones are raised. */
+/* These functions add rows. The times of samples, and of the zones of a thread, must not decrease; a time that is below
+ * the previous one is raised to it. */
 void sonde_out_sample(struct sonde_import_job *job, uint64_t time_ns, uint32_t thread, uint32_t stack,
 		      uint64_t weight_ns, uint8_t status);
-/* Begins a zone, or ends the innermost one (site 0). All zones of a thread must come before those of another. 0 =
- * dropped: nested too deeply. */
+/* Begins a zone, or ends the innermost one (site 0). All zones of one thread must be added before those of the next.
+ * Returns 0 if the zone was dropped because it is nested too deeply. */
 int sonde_out_zone(struct sonde_import_job *job, uint32_t process, uint32_t thread, uint32_t site, uint64_t time_ns);
-/* `event` must be complete, including its size in words and its payload. */
+/* Adds an event, which must be complete, including its size in words and its payload. */
 void sonde_out_event(struct sonde_import_job *job, uint32_t process, uint32_t thread, const struct sonde_event *event);
 
 #endif

@@ -16,7 +16,7 @@ enum { SONDE_PERF_ATTRS_MAX = 256, SONDE_PERF_RECORD_MAX_B = 65536, SONDE_PERF_P
 struct sonde_perf_attr {
 	struct perf_event_attr attr;
 	uint64_t samples, period_sum;
-	int weighed; /* its samples become CPU samples */
+	int weighed; /* the samples of this event become CPU samples */
 };
 
 struct sonde_perf_index {
@@ -44,7 +44,7 @@ struct sonde_perf {
 	uint64_t clock_wall_ns, clock_own_ns; /* wall clock and perf's clock at the same time; 0 = unknown */
 	struct sonde_perf_index *index;
 	size_t count, cap;
-	uint64_t first_ns, last_ns; /* of samples and other records with a time */
+	uint64_t first_ns, last_ns; /* range of the times of samples and other records */
 	struct sonde_arena arena;
 	int is_cut;
 	uint64_t compressed, switches, unknown;
@@ -53,7 +53,7 @@ struct sonde_perf {
 /* Reads the head, the features and the index of records. */
 int sonde_perf_open(struct sonde_perf *perf);
 void sonde_perf_fini(struct sonde_perf *perf);
-/* Reads a record into `out` (SONDE_PERF_RECORD_MAX_B): its size, or a negative errno. */
+/* Reads a record into `out`, of SONDE_PERF_RECORD_MAX_B bytes; returns the record's size, or a negative errno. */
 int sonde_perf_record(struct sonde_perf *perf, uint64_t offset, uint8_t *out);
 
 /* perf_sample.c: the fields of a sample that are used. */
@@ -73,10 +73,10 @@ int sonde_perf_sample_read(const struct sonde_perf *perf, const uint8_t *record,
 /* Time of any kind of record; 0 = none. */
 uint64_t sonde_perf_time(const struct sonde_perf *perf, const uint8_t *record, size_t size_b);
 
-/* perf_maps.c: an image that processes map. */
+/* perf_maps.c: a file or other image that processes map. */
 struct sonde_perf_image {
 	const char *path;
-	uint32_t module; /* 0 = not requested yet, or private to a process */
+	uint32_t module; /* 0 = not created yet, or the image is private to a process */
 	uint32_t flags;
 	const uint8_t *build_id;
 	uint32_t build_id_b;

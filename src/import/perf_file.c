@@ -64,7 +64,7 @@ int sonde_perf_record(struct sonde_perf *perf, uint64_t offset, uint8_t *out)
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
 
-/* Adds an event's attr, which other versions of perf may write longer or shorter, and its ids. */
+/* Adds an event's ids and its attr, which is longer or shorter if another version of perf wrote it. */
 static int attr_add(struct sonde_perf *perf, const uint8_t *bytes, size_t size_b, const uint64_t *ids, size_t id_count)
 {
 	if (perf->attr_count == SONDE_PERF_ATTRS_MAX)
@@ -107,7 +107,7 @@ static int attrs_read(struct sonde_perf *perf, const struct file_head *head)
 	return rc;
 }
 
-/* An attr record of a pipe: the size within the attr tells where the ids begin. */
+/* Handles the attr record of a pipe. The size stored in the attr says where the ids begin. */
 static int attr_record(struct sonde_perf *perf, const uint8_t *record, size_t size_b)
 {
 	uint32_t attr_b = 0;
@@ -124,7 +124,7 @@ static int attr_record(struct sonde_perf *perf, const uint8_t *record, size_t si
 
 /* --- features ----------------------------------------------------------------------------------------------------- */
 
-/* A build_id_event: header, pid, 24 bytes of id, the path. */
+/* Handles a build_id_event, which consists of header, pid, 24 bytes of id, and path. */
 static int build_id_add(struct sonde_perf *perf, const uint8_t *event, size_t size_b)
 {
 	struct perf_event_header head;
@@ -245,7 +245,7 @@ static int sample_count(struct sonde_perf *perf, const uint8_t *record, size_t s
 	return 1;
 }
 
-/* Number of bytes without a record header that follow a record. */
+/* Returns the number of raw bytes, without a record header, that follow a record. */
 static uint64_t tail_of(const uint8_t *record, size_t size_b)
 {
 	struct perf_event_header head;

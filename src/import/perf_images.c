@@ -1,4 +1,4 @@
-/* perf_images.c: mappings, conversion of addresses to those of the modules' files, and kernel symbols
+/* perf_images.c: mappings, conversion of addresses in processes to addresses in the modules' files, and kernel symbols
  * (perf_replay.h). */
 #include <errno.h>
 #include <stdio.h>
@@ -180,8 +180,8 @@ static int by_address(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* True if the file is from the running kernel, loaded at the same address: its symbol _text is where perf saw the
- * kernel start. */
+/* True if the file is from the kernel that is running now, loaded at the same address: its symbol _text is at the
+ * address at which perf saw the kernel start. */
 static int is_this_kernel(const struct sonde_perf_replay *replay)
 {
 	uint8_t notes[4096], id[SONDE_BUILD_ID_MAX_B];

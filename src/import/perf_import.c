@@ -1,9 +1,10 @@
 /* perf_import.c: imports perf.data, as written by perf record to a file or a pipe.
  *
  * Records are handled in time order: mappings, forks, execs and exits, and samples, whose addresses are converted to
- * those of the modules' files, as a recorder does. One event provides CPU time: cpu-clock or task-clock, whose periods
- * are in ns; otherwise the first event, and then time is estimated, which a note states. Symbols are looked up when the
- * recording is read, except those of the kernel, which are valid only for the kernel now running.
+ * addresses in the modules' files, as in a recorder. One event provides CPU time: cpu-clock or task-clock, whose
+ * periods are in ns. If there is neither, the first event is used and its time is estimated, which a note states.
+ * Symbols are looked up when the recording is read, except those of the kernel, which are valid only for the kernel now
+ * running.
  */
 #include "import/perf.h"
 
@@ -19,8 +20,8 @@ enum { DEPTH_MAX = 4096 };
 
 /* --- samples ------------------------------------------------------------------------------------------------------ */
 
-/* A call chain lists the innermost address first, with markers at changes of context. The address after a marker is the
- * instruction pointer of that context; all others are return addresses. */
+/* Reads a call chain, which lists the innermost address first, with a marker at each change of context. The address
+ * after a marker is the instruction pointer of the context; all others are return addresses. */
 static size_t chain_read(struct sonde_perf_replay *replay, const struct sonde_perf_sample *sample, size_t *user_count)
 {
 	size_t count = 0, user = 0;
@@ -32,7 +33,7 @@ static size_t chain_read(struct sonde_perf_replay *replay, const struct sonde_pe
 			first = 1;
 			continue;
 		}
-		if (!address) /* end of the frame-pointer chain */
+		if (!address) /* the chain of frame pointers ends here */
 			continue;
 		unsigned back = !first;
 		user += !in_kernel;
@@ -45,7 +46,7 @@ static size_t chain_read(struct sonde_perf_replay *replay, const struct sonde_pe
 	return count;
 }
 
-/* A kernel thread has no user code. */
+/* True if the sample is of a kernel thread, which has no user code. */
 static int is_kernel_task(struct sonde_perf_replay *replay, const struct sonde_perf_sample *sample)
 {
 	const struct sonde_perf_process *process = sonde_perf_process_of(replay, sample->pid, sample->time_ns);
@@ -279,7 +280,7 @@ static int write_all(struct sonde_perf *perf, struct sonde_perf_replay *replay)
 	int rc = sonde_out_begin(job, SONDE_PERF_START_NS, real_of(perf), perf->machine);
 	if (rc)
 		return rc;
-	sonde_out_info(&job->out, "host.boot_id", "not known"); /* prevents symbol look-ups on this machine's kernel */
+	sonde_out_info(&job->out, "host.boot_id", "not known"); /* prevents symbol look-ups in this machine's kernel */
 	event_choose(replay);
 	rc = records_take(replay);
 	if (rc)

@@ -14,7 +14,7 @@ static int reserve(struct sonde_perf_maps *maps, uint32_t more)
 		   : 0;
 }
 
-/* The first row that ends after the address. */
+/* Returns the index of the first row that ends after the address. */
 static size_t first_behind(const struct sonde_perf_maps *maps, uint64_t address)
 {
 	return SONDE_SEARCH(i, 0, maps->count, maps->rows[i].end <= address);

@@ -83,8 +83,8 @@ int sonde_perf_grow(struct sonde_perf_replay *replay, void *rows, uint32_t count
 
 /* --- perf_tasks.c: processes and threads -------------------------------------------------------------------------- */
 
-/* The process that currently has that pid, created if new; NULL = sticky error. Valid until the next process is
- * created. */
+/* Returns the process that currently has that pid, and creates it if it is new; NULL = sticky error. The pointer is
+ * valid until the next process is created. */
 struct sonde_perf_process *sonde_perf_process_of(struct sonde_perf_replay *replay, uint32_t pid, uint64_t time_ns);
 uint32_t sonde_perf_thread_of(struct sonde_perf_replay *replay, uint32_t pid, uint32_t tid, uint64_t time_ns);
 /* Handle one record each; `record` has at least a head. */
@@ -95,12 +95,14 @@ void sonde_perf_exit_take(struct sonde_perf_replay *replay, const uint8_t *recor
 /* --- perf_images.c: mappings and addresses ------------------------------------------------------------------------ */
 
 void sonde_perf_map_take(struct sonde_perf_replay *replay, const uint8_t *record, size_t size_b, uint64_t time_ns);
-/* Kernel addresses are stored unchanged; those that occur are symbolised at the end. */
+/* Returns the frame of a kernel address. Kernel addresses are stored unchanged, and the names of those that occur are
+ * looked up at the end. */
 struct sonde_trie_frame sonde_perf_kernel_frame(struct sonde_perf_replay *replay, uint64_t address);
-/* `back`: 1 for a return address, which may lie after the last instruction of its function; otherwise 0. */
+/* Returns the frame of a user address. `back`: 1 for a return address, which may lie behind the last instruction of the
+ * calling function; otherwise 0. */
 struct sonde_trie_frame sonde_perf_user_frame(struct sonde_perf_replay *replay, uint32_t pid, uint64_t address,
 					      unsigned back);
-/* Symbolises kernel addresses if the recorded kernel is the running one. */
+/* Looks up the names of kernel addresses if the recorded kernel is the running one. */
 void sonde_perf_kernel_name(struct sonde_perf_replay *replay);
 
 #endif

@@ -50,7 +50,8 @@ static void skip_read(struct fields *fields, uint64_t format)
 		skip(fields, times + count * each);
 }
 
-/* The event of a record, by its id: it comes first or, in older files, at the position given by the first event. */
+/* Returns the event of a record, found by the event id in the record. The id comes first or, in older files, at the
+ * position that follows from the first event's sample_type. */
 static uint32_t attr_of(const struct sonde_perf *perf, const uint8_t *body, size_t size_b)
 {
 	uint64_t type = perf->attrs[0].attr.sample_type, id = 0;
@@ -105,7 +106,7 @@ int sonde_perf_sample_read(const struct sonde_perf *perf, const uint8_t *record,
 	return fields.broken ? -EBADMSG : 0;
 }
 
-/* In records other than samples, pid, tid and time come at the end, if the event has sample_id_all. */
+/* In records that are not samples, pid, tid and time come at the end, if the event has sample_id_all. */
 uint64_t sonde_perf_time(const struct sonde_perf *perf, const uint8_t *record, size_t size_b)
 {
 	struct perf_event_header head;

@@ -3,8 +3,8 @@
  *
  * One of the profile's values becomes samples with a weight in ns (pprof.h describes which). A stack that stands for n
  * samples becomes n samples of equal weight, so that sample counts are right. The profile has no sample times, so
- * samples follow one another. Locations keep module, address, functions, files and lines; those without an address, or
- * with the address of another location, get one in a module made for names. Field numbers: profile.proto of
+ * samples follow one another. Locations keep module, address, functions, files and lines; locations without an address,
+ * or with the address of another location, get an address in a module made for names. Field numbers: profile.proto of
  * github.com/google/pprof.
  */
 #include "import/pprof.h"
@@ -22,7 +22,7 @@
 
 enum { DEPTH_MAX = 16384, LINES_MAX = 64, NAME_MAX_B = 4096, THREADS_MAX = 65536 };
 enum { START_NS = 1000000000 };
-#define NAMELESS UINT64_C(0x100000000) /* addresses of locations without one, above those of names */
+#define NAMELESS UINT64_C(0x100000000) /* first address for locations that have none; above the addresses of names */
 #define TOTAL_MAX (UINT64_C(1) << 62)
 
 struct thread {
@@ -119,7 +119,8 @@ static uint32_t module_of(struct samples *samples, struct sonde_pprof_mapping *m
 	return mapping->module;
 }
 
-/* In profiles from `sonde export`, addresses are already those of the file. */
+/* Returns the address in the module's file. In profiles from `sonde export`, addresses already are addresses in the
+ * file. */
 static uint64_t address_of(struct samples *samples, const struct sonde_pprof_mapping *mapping, uint64_t address)
 {
 	char path[NAME_MAX_B], text[64];
@@ -220,7 +221,7 @@ static const char *string_of(const struct sonde_out *out, uint32_t id)
 	return id ? out->strings.rows[id - 1].text : "";
 }
 
-/* The process of another thread with the same pid and process name, or a new one. */
+/* Returns the process that an earlier thread with the same pid and process name has, or a new one. */
 static uint32_t process_of(struct samples *samples, const struct thread *wanted, const char *fallback)
 {
 	struct sonde_out *out = &samples->job->out;
@@ -268,7 +269,7 @@ struct sample {
 	struct thread thread;
 };
 
-/* 0: nothing to write, 1: a sample, or an error. */
+/* Reads a sample. Returns 1 if there is a sample to write, 0 if not, or an error. */
 static int sample_read(struct samples *samples, const struct sonde_proto *field, struct sample *out)
 {
 	const struct sonde_pprof *pprof = samples->pprof;
@@ -420,7 +421,8 @@ static int run(struct sonde_import_job *job)
 	return rc;
 }
 
-/* No magic number: checks fields of a profile and their wire types; the first field is mostly a value type. */
+/* There is no magic number, so this checks the fields of a profile and their wire types; the first field is a value
+ * type in most profiles. */
 static int matches(const uint8_t *bytes, size_t size_b, int gz)
 {
 	struct sonde_proto in = sonde_proto_of(bytes, size_b);

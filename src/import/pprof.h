@@ -32,7 +32,7 @@ struct sonde_pprof_function {
 
 struct sonde_pprof_location {
 	uint64_t id, mapping, address;
-	const uint8_t *bytes; /* the encoded message, to read its lines later */
+	const uint8_t *bytes; /* the encoded message, from which the lines are read later */
 	size_t size_b;
 	struct sonde_trie_frame frame; /* module 0 = not yet created */
 };
@@ -57,20 +57,20 @@ struct sonde_pprof {
 	uint64_t samples, default_type, time_ns, duration_ns, period;
 	int64_t value, count; /* indices of the weight and the sample count; −1 = none */
 	double scale_ns;      /* ns per unit of the value */
-	uint64_t each;        /* value that stands for one sample, 0 = unknown */
+	uint64_t each;        /* the value that corresponds to one sample; 0 = unknown */
 };
 
 int sonde_pprof_read(struct sonde_pprof *pprof);
 void sonde_pprof_fini(struct sonde_pprof *pprof);
 
-/* The row with an id; NULL = none. */
+/* Returns the row with an id; NULL = none. */
 void *sonde_pprof_find(const struct sonde_pprof_rows *rows, size_t row_b, uint64_t id);
 /* Copies a string, truncated to max_b − 1 bytes, and returns `out`. */
 const char *sonde_pprof_text(const struct sonde_pprof *pprof, uint64_t index, char *out, size_t max_b);
 
 /* Chooses the value and adds its note; -EINVAL if the user has to choose with --type. */
 int sonde_pprof_choose(struct sonde_pprof *pprof);
-/* Name of a value type, for notes. */
+/* Writes the name of a value type to `out`, for notes, and returns `out`. */
 const char *sonde_pprof_type_name(const struct sonde_pprof *pprof, size_t i, char *out, size_t max_b);
 
 #endif

@@ -180,8 +180,8 @@ static uint64_t greater(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* The largest string index that the tables use. Strings come last in most profiles, so a profile truncated between two
- * fields lacks some. */
+/* Returns the largest string index that the tables use. If it exceeds the number of strings, the profile is truncated:
+ * strings come last in most profiles. */
 static uint64_t text_last(const struct sonde_pprof *pprof)
 {
 	const struct sonde_pprof_mapping *mappings = pprof->mappings.rows;
@@ -286,8 +286,9 @@ static void weigh(struct sonde_pprof *pprof)
 		       type, bytes ? "B" : "count", bytes ? "ns" : "ms");
 }
 
-/* The period gives the number of samples that a value stands for only if both are times: in Go's lock profiles it
- * counts waits; in Go's heap profiles it is bytes between samples, and values are already scaled up. */
+/* Sets the value that corresponds to one sample to the profile's period, but only if value and period both are times.
+ * In Go's lock profiles, the period is a number of waits; in Go's heap profiles, it is bytes between samples, and
+ * values are already scaled up. */
 static void period_weigh(struct sonde_pprof *pprof)
 {
 	char unit[64];

@@ -14,7 +14,7 @@
 struct sonde_proto {
 	const uint8_t *at, *end;
 	int broken;
-	/* The field read last: a number, or bytes. */
+	/* The field that was read last: a number, or bytes. */
 	uint32_t field;
 	int is_bytes;
 	uint64_t number;
@@ -43,7 +43,7 @@ static inline int sonde_proto_fixed(struct sonde_proto *proto, size_t size_b)
 	return 1;
 }
 
-/* Reads the next field: 1, or 0 at the end or if malformed. */
+/* Reads the next field. Returns 1, or 0 at the end and if the field is malformed. */
 static inline int sonde_proto_next(struct sonde_proto *proto)
 {
 	uint64_t tag, size_b;

@@ -1,6 +1,7 @@
 /* rows.c: encodes samples, zones and events of an import into chunks (out.h).
  *
- * Zones come thread by thread and are paired as they are added, so that the summary of a chunk agrees with its body.
+ * Zones are added thread by thread; begins and ends are paired as they are added, so that the summary of a chunk agrees
+ * with the chunk's body.
  */
 #include "import/rows.h"
 
@@ -102,7 +103,7 @@ static void zones_flush(struct sonde_out *out)
 	sonde_buf_fini(&summary);
 }
 
-/* Sums need a row for each site of the chunk: reserves as many as fit into a summary. */
+/* Reserves a row of sums for each site, since a chunk's summary has a row for each site in the chunk. */
 static int stats_reserve(struct sonde_out *out)
 {
 	struct sonde_out_zones *zones = out->zones;

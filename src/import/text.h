@@ -21,7 +21,8 @@ static inline size_t sonde_text_space(const uint8_t *bytes, size_t size_b)
 	return at;
 }
 
-/* True if an object, or a list of objects, begins here. Folded stacks may begin with "[unknown];" or "{lambda};". */
+/* True if the bytes begin with a JSON object or a list of objects. Folded stacks may begin with "[unknown];" or
+ * "{lambda};". */
 static inline int sonde_text_is_json(const uint8_t *bytes, size_t size_b)
 {
 	size_t at = sonde_text_space(bytes, size_b);

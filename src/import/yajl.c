@@ -10,7 +10,7 @@
 
 #define LIBRARY "libyajl.so.2"
 
-/* For a text of 16 MB, raw and decoded, each in a buffer that grows by doubling. */
+/* Enough for a text of 16 MB, raw and decoded, each in a buffer that grows by doubling. */
 enum { RESERVE_B = 64 << 20 };
 
 struct sonde_yajl sonde_yajl;

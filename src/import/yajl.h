@@ -25,7 +25,7 @@ struct sonde_yajl {
 extern struct sonde_yajl sonde_yajl;
 
 /* Allocator for a yajl parser. yajl does not check whether its allocations succeed: when memory runs out, a reserve is
- * released, which suffices until the caller has stopped the parser. The caller limits texts (16 MB). */
+ * released, which is enough until the caller has stopped the parser. The caller limits texts (16 MB). */
 struct sonde_yajl_memory {
 	void *reserve;
 	int is_short; /* the reserve is in use: stop parsing */

@@ -66,7 +66,7 @@ int sonde_query_make_zone_stats(struct sonde_session *session, struct sonde_quer
 
 /* --- functions ---------------------------------------------------------------------------------------------------- */
 
-/* Feeds every batch of the chunk types; unreadable chunks are skipped. */
+/* Passes every batch of the chunk types `types` to a function; unreadable chunks are skipped. */
 static int feed_all(struct sonde_session *session, struct sonde_query_made *made, uint32_t types,
 		    int (*feed)(void *state, const struct sonde_batch *), void *state)
 {
@@ -163,7 +163,7 @@ static int compare_marks(const void *left, const void *right)
 		return a->id < b->id ? -1 : 1;
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns ? -1 : 1;
-	return (a->type > b->type) - (a->type < b->type); /* a begin sorts before an end at the same time */
+	return (a->type > b->type) - (a->type < b->type); /* at the same time, a begin comes before an end */
 }
 
 /* Ends the innermost open span with the site of `end`; site 0 matches any. Same pairing as analyze/zone/spans.c. */

@@ -1,5 +1,5 @@
-/* made.h: rows of computed tables: sums stored in the recording, and rows assembled from events. Unreadable chunks are
- * skipped. Errors: -ENOMEM, -ETIMEDOUT. */
+/* made.h: makes the rows of computed tables: sums stored in the recording, and rows assembled from events. Unreadable
+ * chunks are skipped. Errors: -ENOMEM, -ETIMEDOUT. */
 #ifndef SONDE_QUERY_MADE_H
 #define SONDE_QUERY_MADE_H
 
@@ -52,7 +52,7 @@ struct sonde_query_finding {
 };
 int sonde_query_make_findings(struct sonde_session *session, struct sonde_query_made *made);
 
-/* Why findings are missing: something was left out or could not be checked. */
+/* Says why findings may be missing: something was left out or could not be checked. */
 struct sonde_query_finding_note {
 	const char *text;
 	uint64_t is_warning;

@@ -1,9 +1,10 @@
 /* module.c: SQLite virtual tables over a session: a single module; each table is described by tables.def.
  *
- * Conditions on time, process, thread and site are passed to the walk, which skips chunks that cannot contain such
- * rows. A condition on the row number finds the row directly, which makes joins by id cheap. SQLite still checks every
- * row it gets, so correctness does not depend on this filtering. GROUP BY and ORDER BY on ids get their rows already
- * sorted (order.h), as long as the copies fit into half of the memory limit. Texts are looked up when they are read.
+ * Conditions on time, process, thread and site are passed to the walk, which skips chunks that cannot contain rows that
+ * meet them. A condition on the row number finds the row directly, which makes joins by id cheap. SQLite still checks
+ * every row it gets, so correctness does not depend on this filtering. For GROUP BY and ORDER BY on ids, rows are
+ * returned already sorted (order.h), if the copies that sorting needs fit into half of the memory limit. Texts are
+ * looked up when SQLite reads the column.
  */
 #include "query/module.h"
 
@@ -101,7 +102,7 @@ static double row_count(const struct sonde_query_entry *entry)
 	return count + 1;
 }
 
-/* How selective a condition is: the factor by which it reduces the rows; 0 = useless. */
+/* Returns the estimated factor by which a condition reduces the rows; 0 = it is useless. */
 static double helps(enum sonde_query_key key, char op, double rows)
 {
 	switch (key) {
@@ -120,7 +121,7 @@ static double helps(enum sonde_query_key key, char op, double rows)
 	return 0;
 }
 
-/* Accepts an ORDER BY on ids. Appends to the conditions in idxStr: ':', the columns that are read, and the sort
+/* Accepts an ORDER BY on ids. Appends to the conditions in idxStr a colon, the columns that are read, and the sort
  * keys. */
 static void take_order(const struct sonde_query_entry *entry, sqlite3_index_info *info, double rows, char *out)
 {
@@ -239,7 +240,8 @@ static int next_block(struct cursor *cursor)
 	return SQLITE_OK;
 }
 
-/* Converts a number to integer bounds; a fraction is rounded both ways. 0 = not usable as a bound. */
+/* Converts a number to integer bounds: a number with a fraction is rounded down and up. Returns 0 if it is not usable
+ * as a bound. */
 static int bounds_of(sqlite3_value *value, int64_t *least, int64_t *most)
 {
 	if (sonde_sqlite.value_type(value) == SQLITE_INTEGER) {
@@ -292,7 +294,7 @@ static void want(struct sonde_query_scan *scan, enum sonde_query_key key, char o
 		scan->wanted.site = (uint32_t)least;
 }
 
-/* Reads and sorts all rows; in `text`, the sort keys follow the columns that are read. */
+/* Reads and sorts all rows. `text` contains the columns that are read, then the sort keys. */
 static int put_in_order(struct cursor *cursor, const char *text, int key_count)
 {
 	struct sonde_query_base *base = ((struct table *)cursor->cursor.pVtab)->entry->base;
@@ -339,7 +341,7 @@ static int is_at_end(sqlite3_vtab_cursor *at)
 	return ((struct cursor *)at)->at_end;
 }
 
-/* Index in the block of the values of the current row. */
+/* Returns the index in the block at which the values of the current row are. */
 static size_t row_of(const struct sonde_query_scan *scan)
 {
 	return scan->order ? scan->order[scan->i] : scan->i;
@@ -357,7 +359,7 @@ static void give_number(sqlite3_context *context, int64_t number)
 		sonde_sqlite.result_int64(context, number);
 }
 
-/* Returning without a result means NULL. */
+/* Passes a value to SQLite; returning without a result means NULL. */
 static int column_value(sqlite3_vtab_cursor *at, sqlite3_context *context, int number)
 {
 	const struct sonde_query_scan *scan = &((struct cursor *)at)->scan;
@@ -401,7 +403,7 @@ static int row_id(sqlite3_vtab_cursor *at, sqlite3_int64 *out)
 	return SQLITE_OK;
 }
 
-/* Without xCreate: the tables exist under their names (eponymous), and none can be created. */
+/* xCreate is NULL: the tables exist under their names (eponymous virtual tables), and none can be created. */
 static const sqlite3_module module = {
     .xConnect = connect_table,
     .xBestIndex = best_index,

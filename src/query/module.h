@@ -11,10 +11,10 @@
 /* State shared by the tables of a connection. */
 struct sonde_query_base {
 	struct sonde_session *session;
-	uint64_t end_ns;   /* CLOCK_MONOTONIC: deadline of the query */
+	uint64_t end_ns;   /* deadline of the query, CLOCK_MONOTONIC */
 	uint64_t memory_b; /* 0 = no limit */
 	int missing;       /* unreadable chunks are missing from the result */
-	int error;         /* of the walk that failed last; its message is in `why` */
+	int error;         /* error of the walk that failed last; the message is in `why` */
 	char why[512];
 	struct sonde_query_entry {
 		struct sonde_query_base *base;

@@ -12,13 +12,13 @@
 
 #define COUNT(words) (sizeof(words) / sizeof *(words))
 
-/* The name of an enum value. */
+/* Returns the name of an enum value. */
 static const char *word(const char *const *words, size_t count, uint64_t value)
 {
 	return value < count ? words[value] : NULL;
 }
 
-/* The name of a table row by id. */
+/* Defines a function that returns the name of a table's row, by id. */
 #define NAME_OF(function, table, member)                                                           \
 	const char *sonde_query_##function(const struct sonde_session *session, uint64_t value)    \
 	{                                                                                          \
@@ -26,7 +26,7 @@ static const char *word(const char *const *words, size_t count, uint64_t value)
 		return row ? row->member : NULL;                                                   \
 	}
 
-/* The name of an enum value from a list. */
+/* Defines a function that returns the name of an enum value, from a list. */
 #define WORD_OF(function, ...)                                                                  \
 	const char *sonde_query_##function(const struct sonde_session *session, uint64_t value) \
 	{                                                                                       \

@@ -1,4 +1,5 @@
-/* order.c: copies the columns that are read, then sorts by each key with a stable counting sort, last key first. */
+/* order.c: copies the columns that are read, then sorts the rows with a stable counting sort by each key, the last key
+ * first. */
 #include "query/order.h"
 
 #include <errno.h>
@@ -55,7 +56,7 @@ static int grow(struct copies *copies, size_t count)
 	return 0;
 }
 
-/* Copies the scan's block; values to be added (`plus`) are added here. */
+/* Copies the scan's block; the values of a column's addend (`plus`) are added here. */
 static void copy_column(struct copies *copies, size_t c)
 {
 	const struct sonde_query_scan *scan = copies->scan;
@@ -150,7 +151,8 @@ static uint32_t most_of(const struct sonde_query_scan *scan, unsigned c)
 	return most;
 }
 
-/* Ranks of the values of a column, in descending order if the key asks for it. malloc'ed; NULL when out of memory. */
+/* Returns the ranks of the values of a column, in descending order if the key asks for it. malloc'ed; NULL when out of
+ * memory. */
 static uint32_t *ranks_of(const struct sonde_query_scan *scan, const struct sonde_query_order_key *key, uint32_t most)
 {
 	const struct sonde_query_column *column = &scan->table->columns[key->column];
@@ -189,7 +191,7 @@ static int sort_by(const struct sonde_query_scan *scan, const struct sonde_query
 	return rc;
 }
 
-/* Makes the copies the scan's block. */
+/* Makes the copies the scan's current block. */
 static void place_copies(struct sonde_query_scan *scan, const struct copies *copies)
 {
 	scan->before = 0;

@@ -1,7 +1,7 @@
-/* order.h: sorts the rows of a scan by small integers: ids, kinds, or the names of these.
+/* order.h: sorts the rows of a scan by small integers: ids, kinds, or the ranks of their names.
  *
- * Before it groups rows, SQLite would sort them with comparisons. The ids of a recording are dense, so a counting sort
- * does it without comparisons.
+ * To group rows, SQLite would first sort them with comparisons. The ids of a recording are dense, so a counting sort is
+ * faster.
  */
 #ifndef SONDE_QUERY_ORDER_H
 #define SONDE_QUERY_ORDER_H
@@ -21,7 +21,7 @@ struct sonde_query_order_key {
 /* True if rows can be sorted by a column. */
 int sonde_query_order_takes(const struct sonde_query_table *table, unsigned column);
 
-/* Memory in bytes per row while sorting; `used`: bit mask of the columns that are read. */
+/* Returns the memory that sorting needs per row, in bytes; `used`: bit mask of the columns that are read. */
 size_t sonde_query_order_row_b(const struct sonde_query_table *table, uint32_t used);
 
 /* Reads all remaining blocks of a scan that has begun and turns them into one block, sorted by the first key, then the

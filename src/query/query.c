@@ -47,7 +47,7 @@ static int is_late(void *context)
 	return sonde_clock_now_ns() >= query->base.end_ns;
 }
 
-/* PRAGMAs that only report on tables. */
+/* True for a PRAGMA that only reports on tables. */
 static int is_harmless_pragma(const char *name)
 {
 	static const char *const names[] = {"table_info",  "table_xinfo", "table_list",      "function_list",
@@ -69,8 +69,8 @@ static int authorize(void *context, int action, const char *first, const char *s
 	struct sonde_query *query = context;
 	(void)database;
 	(void)trigger;
-	/* SQLite reports the declaration of a module's tables, also of its own modules, as updates of sqlite_master. A
-	 * user statement that updates it is refused later. */
+	/* SQLite reports that a virtual-table module, even one of its own, declares a table as an update of
+	 * sqlite_master. A user statement that updates it is refused later. */
 	int declares = action == SQLITE_UPDATE && !strcmp(first, "sqlite_master");
 	if (declares || action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_RECURSIVE ||
 	    (action == SQLITE_FUNCTION && !is_harmful_function(second)) ||

@@ -31,11 +31,12 @@ struct sonde_query_value {
 	enum sonde_query_kind kind;
 	int64_t integer;
 	double real;
-	const char *text; /* of STRING (NUL-terminated) and BLOB; valid until the next row */
+	const char *text; /* value of a STRING (NUL-terminated) or BLOB; valid until the next row */
 	size_t text_b;
 };
 
-/* The session stays the caller's and must outlive the query. -ENOSYS: SQLite is not available. */
+/* Opens a query; the session remains owned by the caller and must outlive the query. -ENOSYS: SQLite is not
+ * available. */
 int sonde_query_open(struct sonde_query **out, struct sonde_session *session, const struct sonde_query_limits *limits);
 void sonde_query_close(struct sonde_query *query);
 
@@ -54,16 +55,16 @@ int sonde_query_next(struct sonde_query *query);
 int sonde_query_missing(const struct sonde_query *query);
 void sonde_query_value(const struct sonde_query *query, size_t i, struct sonde_query_value *out);
 
-/* The number of tables, their names and meanings; for each column its name, type (INTEGER, REAL, TEXT), unit ("" =
- * none) and meaning. NULL and 0 after the last. */
+/* A table, with its name and meaning, or a column, with its name, type (INTEGER, REAL, TEXT), unit ("" = none) and
+ * meaning. The functions below return NULL or 0 after the last. */
 struct sonde_query_about {
 	const char *name, *type, *unit, *meaning; /* for a table, type and unit are NULL */
 };
 int sonde_query_about(size_t table, struct sonde_query_about *out);
 int sonde_query_about_column(size_t table, size_t column, struct sonde_query_about *out);
 
-/* The same as lines for a manual: a heading for each table, then "column\tmeaning". The caller frees it; NULL when out
- * of memory. */
+/* Returns the tables and columns as lines for a manual: a heading for each table, then "column\tmeaning". The caller
+ * frees it; NULL when out of memory. */
 char *sonde_query_manual(void);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* A program event; fields that its type does not have are 0. */
+/* A program event; fields that the event's type does not have are 0. */
 struct sonde_query_event {
 	uint64_t time_ns;
 	double value;

@@ -1,8 +1,8 @@
 /* table.h: the definition of a query table: a row of tables.def.
  *
  * A table consists of columns and a walk. The walk iterates over blocks of rows; for each column a block gives the
- * address of its first value and the stride to the next, so that one virtual-table module can read them all. Values
- * stay where the session has them: only values that SQLite asks for are copied.
+ * address of its first value and the stride to the next, so that one virtual-table module can read the rows of all
+ * tables. Values stay where the session has them: only values that SQLite asks for are copied.
  */
 #ifndef SONDE_QUERY_TABLE_H
 #define SONDE_QUERY_TABLE_H
@@ -32,7 +32,7 @@ enum sonde_query_type {
 enum sonde_query_key {
 	SONDE_QUERY_NO_KEY = 0,
 	SONDE_QUERY_KEY_START, /* the start time of the row */
-	SONDE_QUERY_KEY_END,   /* its end time */
+	SONDE_QUERY_KEY_END,   /* the end time of the row */
 	SONDE_QUERY_KEY_PROCESS,
 	SONDE_QUERY_KEY_THREAD,
 	SONDE_QUERY_KEY_SITE,
@@ -41,10 +41,10 @@ enum sonde_query_key {
 
 enum sonde_query_flag {
 	SONDE_QUERY_ZERO_NULL = 1, /* 0 = unknown or none: shown as NULL */
-	SONDE_QUERY_OF_BATCH = 2,  /* in struct sonde_batch itself, the same for all of its rows */
-	SONDE_QUERY_MINUS_ONE = 4, /* stored + 1; together with ZERO_NULL */
+	SONDE_QUERY_OF_BATCH = 2,  /* in struct sonde_batch itself: one value for all rows of the batch */
+	SONDE_QUERY_MINUS_ONE = 4, /* stored as the value + 1; used together with ZERO_NULL */
 	SONDE_QUERY_PASSING = 16,  /* a text valid only until the next block */
-	SONDE_QUERY_SPARSE = 8,    /* any number, rather than an id or a kind */
+	SONDE_QUERY_SPARSE = 8,    /* may be any number: it is neither an id nor a kind */
 };
 
 struct sonde_query_column {
@@ -55,11 +55,11 @@ struct sonde_query_column {
 	enum sonde_query_key key;
 	unsigned flags;
 	uint64_t mask; /* nonzero: shown as 1 if one of these bits is set, else 0 */
-	size_t at;     /* offset in the row, or of the pointer in struct sonde_batch */
-	size_t plus;   /* nonzero: offset of a pointer to uint64_t values to add */
-	/* The name of an id or kind; NULL: show the value itself. */
+	size_t at;     /* offset of the value in the row, or of the column's pointer in struct sonde_batch */
+	size_t plus;   /* nonzero: offset of a pointer to uint64_t values that are added */
+	/* Returns the name of an id or kind; NULL: the value itself is shown. */
 	const char *(*text)(const struct sonde_session *session, uint64_t value);
-	/* A number derived from the value; negative: NULL. */
+	/* Returns a number derived from the value; a negative one is shown as NULL. */
 	int64_t (*number)(const struct sonde_session *session, uint64_t value);
 	/* Batches with nonzero when_mask: the value is NULL unless these bits of the byte at when_at are set (when_set
 	 * = 1) or all are clear (when_set = 0). */
@@ -72,14 +72,14 @@ struct sonde_query_scan;
 
 struct sonde_query_walk {
 	int (*begin)(struct sonde_query_scan *scan);
-	/* Next block: 1, 0 at the end, or a negative errno; after -EBADMSG the scan can continue. */
+	/* Reads the next block. Returns 1, 0 at the end, or a negative errno; after -EBADMSG the scan can continue. */
 	int (*next)(struct sonde_query_scan *scan);
 	void (*end)(struct sonde_query_scan *scan);
 };
 
 /* Rows computed once per query and then cached. */
 struct sonde_query_made {
-	void *rows; /* malloc'ed even if there are 0 */
+	void *rows; /* allocated with malloc() even if there are none */
 	size_t count;
 	int known;
 	uint64_t end_ns; /* CLOCK_MONOTONIC deadline: -ETIMEDOUT after it */
@@ -105,13 +105,13 @@ struct sonde_query_table {
 extern const struct sonde_query_table sonde_query_tables[];
 extern const size_t sonde_query_table_count;
 
-/* Location of the values of a column. */
+/* Where the values of a column are. */
 struct sonde_query_place {
 	const uint8_t *first, *plus, *when;
 	size_t step_b, plus_step_b; /* stride between rows; 0 = one value for all rows */
 };
 
-/* A scan of a table. Zeroed except for the first four members and `wanted`. */
+/* A scan of a table. Set the first four members and `wanted`, and zero the others, before it begins. */
 struct sonde_query_scan {
 	const struct sonde_query_table *table;
 	struct sonde_session *session;
@@ -124,7 +124,7 @@ struct sonde_query_scan {
 	uint64_t before; /* number of rows in earlier blocks */
 	struct sonde_query_place places[SONDE_QUERY_COLUMNS_MAX];
 	uint32_t *order; /* row order within the block; NULL = as stored */
-	int is_copy;     /* the scan owns the values: order.h */
+	int is_copy;     /* the values are copies, which the scan owns (order.h) */
 	int missing;     /* unreadable chunks were skipped */
 	/* state of the walk */
 	struct sonde_cursor *cursor;
@@ -135,8 +135,8 @@ struct sonde_query_scan {
 extern const struct sonde_query_walk sonde_query_walk_rows, sonde_query_walk_made, sonde_query_walk_batches,
     sonde_query_walk_events, sonde_query_walk_frames;
 
-/* A value of a row of the block as stored, plus `plus`; not for TEXT and REAL. Inline, because it is called several
- * times per row. */
+/* Returns the stored value of a column in row i of the block, with its addend (`plus`) added; not for TEXT and REAL.
+ * Inline, because it is called several times per row. */
 static inline uint64_t sonde_query_raw(const struct sonde_query_scan *scan, size_t column, size_t i)
 {
 	const struct sonde_query_place *place = &scan->places[column];
@@ -175,7 +175,7 @@ size_t sonde_query_size_b(enum sonde_query_type type);
 /* "INTEGER", "REAL" or "TEXT". */
 const char *sonde_query_type_name(const struct sonde_query_column *column);
 
-/* Points the columns at an array of the table's rows. */
+/* Makes the columns point into an array of the table's rows. */
 void sonde_query_place_rows(struct sonde_query_scan *scan, const void *rows, size_t count);
 
 #endif

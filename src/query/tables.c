@@ -4,7 +4,7 @@
 #include "query/rows.h"
 #include "query/table.h"
 
-/* Accessors of session rows, by number from 0. */
+/* Defines functions that return a row of the session by its number from 0. */
 #define BY_ID(row, ...)                                                                                    \
 	__attribute__((unused)) static const void *row##_at(const struct sonde_session *session, size_t i) \
 	{                                                                                                  \
@@ -87,7 +87,7 @@ enum {
 #define KIND_NONE(type) STORED_##type
 #define KIND_RESERVED(type) STORED_##type
 #define KIND_TIME(type) SONDE_QUERY_TIME
-#define KIND_STRING(type) SONDE_QUERY_TEXT /* rows of a session have texts */
+#define KIND_STRING(type) SONDE_QUERY_TEXT /* rows of a session contain texts, not ids of strings */
 #define KIND_PROCESS(type) STORED_##type
 #define KIND_THREAD(type) STORED_##type
 #define KIND_MODULE(type) STORED_##type
@@ -116,7 +116,7 @@ enum {
 #define RECORD(number, NAME, ...) SONDE_##NAME##_FIELDS(FIELD, NAME)
 SONDE_META_RECORDS(RECORD)
 
-/* Fails to compile if the row's member is not as wide as the record's field. */
+/* Causes a compile error if the row's member is not as wide as the record's field. */
 #define SAME_WIDTH(row, record, id) \
 	(0 * sizeof(char[sizeof(((struct row_##row *)0)->id) == (size_t)record##_##id##_b ? 1 : -1]))
 

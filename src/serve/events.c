@@ -1,9 +1,10 @@
 /* events.c: server-sent events to a limited number of pages.
  *
- * Each page has a stream, whose connection is suspended while there is nothing to send. libmicrohttpd requests bytes of
- * a stream in its own thread; the publishing thread resumes the suspended connections. The mutex protects all fields: a
- * stream checks for news and is suspended under it, so that no news arrive in between. libmicrohttpd does not watch
- * suspended connections: closed pages are detected by polling their sockets now and then, and by writing to them.
+ * Each page has a stream, whose connection is suspended while there is nothing to send. libmicrohttpd asks for the
+ * bytes of a stream in its own thread; the publishing thread resumes the suspended connections. The mutex protects all
+ * fields: a stream checks for a new message and suspends its connection while it holds the mutex, so that no message
+ * can arrive between the two steps. libmicrohttpd does not watch suspended connections: closed pages are detected by
+ * polling their sockets now and then, and by writing to them.
  */
 #include "serve/events.h"
 
@@ -21,8 +22,8 @@ struct stream {
 	struct sonde_events *events;
 	struct MHD_Connection *connection; /* NULL = free slot */
 	int fd, is_suspended, is_gone;
-	unsigned long seen;  /* number of the last message it was given */
-	unsigned long beats; /* heartbeats it was given */
+	unsigned long seen;  /* number of the last message that the stream was given */
+	unsigned long beats; /* number of the last heartbeat that the stream was given */
 	char text[SONDE_EVENTS_MESSAGE_B + 16];
 	size_t text_b, at; /* current text, and how much of it has been sent */
 };
@@ -170,7 +171,8 @@ void sonde_events_beat(struct sonde_events *events)
 	pthread_mutex_unlock(&events->mutex);
 }
 
-/* Only while a connection is suspended does its socket surely stay open, so that the descriptor belongs to it. */
+/* True if the client has closed the connection. Call it only while the connection is suspended: otherwise the socket
+ * may be closed and its descriptor belong to something else. */
 static int has_gone(const struct stream *stream)
 {
 	struct pollfd socket = {.fd = stream->fd, .events = POLLRDHUP};

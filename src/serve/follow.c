@@ -6,7 +6,7 @@
 
 #include "util/json.h"
 
-/* Activity of the program. Readings of the system (SERIES) do not count: they arrive even if the program does nothing.
+/* Readings of the system (SERIES) do not count, because they arrive even if the program does nothing.
  */
 uint64_t sonde_follow_events(const struct sonde_follow *follow)
 {
@@ -24,7 +24,7 @@ int sonde_follow_refresh(struct sonde_follow *follow)
 		return 0;
 	int found = sonde_session_refresh(*follow->session);
 	atomic_store(&follow->file_b, sonde_session_run(*follow->session)->file_b);
-	if (found > 0) /* tiles of the shorter recording stay until the list of tracks is requested again */
+	if (found > 0) /* the tiles of the shorter recording stay until the list of tracks is requested again */
 		atomic_fetch_add(&follow->revision, 1);
 	return found > 0 ? 1 : found;
 }

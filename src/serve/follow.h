@@ -13,18 +13,19 @@
 #include "session/session.h"
 
 struct sonde_follow {
-	struct sonde_session **session; /* where the owner keeps the session */
-	int is_live;                    /* the recording may grow; otherwise nothing here ever changes */
-	_Atomic uint64_t revision;      /* increases whenever it has grown */
+	struct sonde_session **session; /* the owner's pointer to the session */
+	int is_live;                    /* the recording may grow; if 0, nothing here ever changes */
+	_Atomic uint64_t revision;      /* increases whenever the recording has grown */
 	_Atomic uint64_t file_b;        /* file size at the last read */
-	char ended[512];                /* message about how the recording ended; "" = it has not */
+	char ended[512];                /* message about how the recording ended; "" = it has not ended */
 };
 
-/* Reads new data: 1 = there was some, 0, or a negative errno with a message: then the session is unchanged. */
+/* Reads new data. Returns 1 if there was some, 0 if not, or a negative errno with a message; after an error the session
+ * is unchanged. */
 int sonde_follow_refresh(struct sonde_follow *follow);
 
-/* The recording is complete: reopens it as any later reader would; `sentence` tells how it ended. If it cannot be
- * opened, the current session stays. */
+/* Call it when the recording is complete: reopens the recording as any later reader would. `sentence` says how the
+ * recording ended. If it cannot be opened, the current session stays. */
 void sonde_follow_end(struct sonde_follow *follow, const char *sentence);
 
 /* Number of events of all kinds of program activity so far. */

@@ -34,7 +34,8 @@ static void say(struct sonde_growth *growth)
 	sonde_events_publish(growth->events, line);
 }
 
-/* While the program is idle, pages are updated once a second, not with every reading of the system. */
+/* True if pages must be notified. While the program is idle, they are notified once a second, not of every reading of
+ * the system. */
 static int is_news(const struct sonde_growth *growth)
 {
 	return sonde_follow_events(&growth->follow) != growth->said_events ||
@@ -47,7 +48,7 @@ void sonde_growth_read(struct sonde_growth *growth)
 		say(growth);
 }
 
-/* In the worker, after sonde_growth_tick() found new data. */
+/* Runs in the worker after sonde_growth_tick() found new data: reads it and notifies pages. */
 static void refresh(struct sonde_work *work, int late)
 {
 	struct sonde_growth *growth = (struct sonde_growth *)((char *)work - offsetof(struct sonde_growth, refresh));

@@ -1,7 +1,7 @@
 /* growth.h: keeps a live server's session up to date between queries, and notifies open pages.
  *
  * No query is answered while the session changes, and no answer is cached while the recording may grow. The server's
- * owner calls sonde_growth_tick() a few times a second, so that no thread of ours wakes up for a complete recording.
+ * owner calls sonde_growth_tick() a few times a second, so that none of our threads wakes up while nothing changes.
  */
 #ifndef SONDE_SERVE_GROWTH_H
 #define SONDE_SERVE_GROWTH_H
@@ -17,8 +17,8 @@
 struct sonde_growth {
 	struct sonde_events *events;   /* NULL: the recording is complete */
 	char *path;                    /* of the recording */
-	struct sonde_follow follow;    /* used by the worker only, except for atomic fields */
-	uint64_t said_events, said_ns; /* state last sent to pages, and when; used by the worker only */
+	struct sonde_follow follow;    /* used by the worker only, except for the atomic fields */
+	uint64_t said_events, said_ns; /* number of events last sent to pages, and when; used by the worker only */
 	struct sonde_worker *worker;   /* borrowed */
 	struct sonde_work refresh;
 	_Atomic int is_refreshing; /* a refresh is queued or running */

@@ -1,5 +1,5 @@
 /* original.c: checks with stat(2), per query, that a recording's file has not changed since it was opened (original.h).
- * A change within one clock tick of the file system that keeps the size goes undetected. */
+ * A change is not detected if it keeps the file's size and happens within the same clock tick of the file system. */
 #include "serve/original.h"
 
 #include <errno.h>

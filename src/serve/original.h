@@ -12,7 +12,7 @@ struct sonde_original {
 	dev_t device;
 	ino_t inode;
 	struct timespec written;
-	int grows; /* it is being written: only truncation and replacement matter */
+	int grows; /* the file is being written: only truncation and replacement are reported */
 	uint64_t size_b;
 };
 
@@ -21,7 +21,7 @@ int sonde_original_init(struct sonde_original *out, const char *path, int grows)
 void sonde_original_fini(struct sonde_original *original);
 
 /* `read_b`: bytes read so far of a growing file. 0, or -EIO with a message that says what happened and what to do. A
- * deleted file stays readable, because it is open. Any thread. */
+ * deleted file is not an error, because it is open and stays readable. Any thread. */
 int sonde_original_check(const struct sonde_original *original, uint64_t read_b);
 
 #endif

@@ -14,8 +14,8 @@
 enum {
 	ANSWER_MAX_B = 128 << 20,
 	SENT_MAX_B = 256 << 20, /* limit for all answers that are cached or being sent */
-	HEAD_MS = 2000,         /* for the first request of a connection to arrive */
-	NEXT_HEAD_MS = 40000,   /* for later requests, which may take up to 30 s to compute */
+	HEAD_MS = 2000,         /* time for the first request of a connection to arrive */
+	NEXT_HEAD_MS = 40000,   /* for later requests; computing the answer before may take 30 s of it */
 };
 
 struct request {
@@ -23,8 +23,8 @@ struct request {
 	struct sonde_request_handler *handler;
 	struct MHD_Connection *connection;
 	char *target;         /* as received: the path, cut off at its "?" */
-	char *key;            /* the same, uncut */
-	int begun, requested; /* requested: the worker has or had this request */
+	char *key;            /* the target as received, not cut off */
+	int begun, requested; /* requested: the request was given to the worker */
 	int is_kept;          /* the answer may be cached */
 	int is_bytes;         /* the answer is not JSON */
 	int fd;
@@ -39,7 +39,7 @@ struct request {
 static const struct {
 	const char *path;
 	sonde_answer *answer;
-	int is_bytes; /* not JSON, and not cached, because the same bins are hardly ever requested twice */
+	int is_bytes; /* 1 = not JSON, and not cached, because the same bins are hardly ever requested twice */
 } routes[] = {
     {"/api/recording", sonde_answer_recording, 0}, {"/api/report", sonde_answer_report, 0},
     {"/api/stacks", sonde_answer_stacks, 0},       {"/api/lanes", sonde_answer_lanes, 0},
@@ -88,7 +88,7 @@ static unsigned status_of(int code)
 								   : MHD_HTTP_INTERNAL_SERVER_ERROR;
 }
 
-/* In the worker: answers from the requested run. */
+/* Runs in the worker: computes the answer from the requested run. */
 static int answer(struct request *request, struct sonde_buf *out)
 {
 	struct sonde_session *const *runs = request->handler->runs;
@@ -103,7 +103,8 @@ static int answer(struct request *request, struct sonde_buf *out)
 	return request->answer(runs[is_second], &request->params, out);
 }
 
-/* True if the file to be answered from is unchanged since it was opened. `read_b`: bytes read of run a, if it grows. */
+/* Checks that the file of the requested run is unchanged since it was opened. `read_b`: bytes read of run a, if it
+ * grows. */
 static int check_originals(const struct request *request, int is_second, uint64_t read_b)
 {
 	const struct sonde_original *originals = request->handler->originals;
@@ -117,14 +118,15 @@ static int asks_second(const struct request *request)
 	return run && strcmp(run, "b") == 0;
 }
 
-/* A suspended connection is not read from, so a closed page must be detected here. */
+/* True if the page was closed, which must be detected here, because libmicrohttpd does not read from a suspended
+ * connection. */
 static int has_gone(const struct request *request)
 {
 	struct pollfd socket = {.fd = request->fd, .events = POLLRDHUP};
 	return request->fd >= 0 && poll(&socket, 1, 0) > 0;
 }
 
-/* In the worker. The limit for all answers together bounds each of them. */
+/* Runs in the worker: makes the reply. Its size is limited by what is left of the limit for all answers together. */
 static int make(struct request *request, struct sonde_buf *out)
 {
 	struct sonde_request_handler *handler = request->handler;
@@ -132,7 +134,7 @@ static int make(struct request *request, struct sonde_buf *out)
 		return sonde_error(EBUSY, "%d MB of answers are waiting to be sent: try again in a moment",
 				   SENT_MAX_B >> 20);
 	if (!sonde_growth_pages(
-		&handler->growth)) /* otherwise pages are notified of changes, and then request updates */
+		&handler->growth)) /* if it grows, pages are notified of changes, and then request updates */
 		sonde_growth_read(&handler->growth);
 	request->is_kept = !request->is_bytes && (!handler->growth.events || *handler->growth.follow.ended);
 	int is_second = asks_second(request), rc = answer(request, out);
@@ -165,7 +167,7 @@ static void compute(struct sonde_work *work, int late)
 	MHD_resume_connection(request->connection);
 }
 
-/* Suspends the connection first: from then on the worker may resume it. */
+/* Gives the request to the worker. The connection is suspended first, because the worker may resume it from then on. */
 static enum MHD_Result ask(struct request *request)
 {
 	struct sonde_request_handler *handler = request->handler;
@@ -292,9 +294,9 @@ static void request_free(struct request *request)
 	free(request);
 }
 
-/* The slot for a connection's current request. libmicrohttpd does not report the end of a request that it rejects while
- * reading, so it is cleaned up by the next one: another request, or the end of the connection. NULL if out of
- * memory. */
+/* Returns the slot for a connection's current request. libmicrohttpd does not report the end of a request that it
+ * rejects while reading, so such a request is cleaned up by the connection's next request, or at the end of the
+ * connection. NULL if out of memory. */
 static struct request **place_of(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);

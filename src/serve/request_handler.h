@@ -1,8 +1,8 @@
 /* request_handler.h: handles requests: refuses some, selects the answer for the others, and has the worker compute it.
  *
  * A connection is suspended while its answer is computed, so that the page itself and cached answers never wait for a
- * long report. A request belongs to libmicrohttpd's thread, except while its connection is suspended, when it belongs
- * to the worker.
+ * long report. While the connection is suspended, the request belongs to the worker; otherwise it belongs to
+ * libmicrohttpd's thread.
  */
 #ifndef SONDE_SERVE_REQUEST_HANDLER_H
 #define SONDE_SERVE_REQUEST_HANDLER_H

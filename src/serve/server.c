@@ -21,13 +21,13 @@
 #include "util/error.h"
 
 enum {
-	SILENT = 64,         /* connections whose request has not arrived; beyond that the oldest is closed */
+	SILENT = 64,         /* connections whose request has not arrived; if there are more, the oldest is closed */
 	CONNECTIONS = 192,   /* in addition: waiting queries, streams of events, and replies being sent */
 	SILENCE_S = 30,      /* idle time after which a connection is closed */
 	MEMORY_B = 32 << 10, /* per connection: headers that exceed it are read and refused with a message */
 	WAITING = 16,        /* queries in the queue */
 	CACHE_MAX_B = 64 << 20,
-	PATIENCE_MS = 200, /* to finish an answer at shutdown */
+	PATIENCE_MS = 200, /* time to finish an answer at shutdown */
 };
 
 struct sonde_server {
@@ -85,7 +85,7 @@ static int start_daemon(struct sonde_server *server)
 	return 0;
 }
 
-/* Its worker and daemon must be stopped, or were never started. */
+/* Frees a server whose worker and daemon are stopped, or were never started. */
 static void server_free(struct sonde_server *server)
 {
 	sonde_worker_free(server->handler.worker);

@@ -12,7 +12,7 @@ struct sonde_server_options {
 	const char *host;  /* address or host name; NULL = 127.0.0.1 */
 	unsigned port;     /* the first port to try; 0 = any */
 	int is_fixed;      /* only this port */
-	const char *token; /* required token; NULL = none, on addresses that only this machine can reach */
+	const char *token; /* required token; may be NULL (none) on addresses that only this machine can reach */
 	struct sonde_session *candidate; /* run b, with which the session, run a, is compared; NULL = none */
 };
 
@@ -21,18 +21,20 @@ struct sonde_server_options {
 int sonde_server_start(struct sonde_server **out, struct sonde_session *session,
 		       const struct sonde_server_options *options);
 
-/* The same in two steps. The first step only binds, so that connections queue up; a fork may follow it.
- * sonde_server_drop() frees a server that was not started, and in a child also the child's copy. `is_live`: the
- * recording is still being written; the server then takes over the session if the call succeeds. */
+/* Like sonde_server_start(), in two steps. The first step only binds the socket, so that connections queue up; the
+ * process may fork after it. sonde_server_drop() frees a server that was not started, and in a child also the child's
+ * copy. `is_live`: the recording is still being written; the server then takes over the session if the call
+ * succeeds. */
 int sonde_server_open(struct sonde_server **out, const struct sonde_server_options *options);
 int sonde_server_begin(struct sonde_server *server, struct sonde_session *session, int is_live);
 void sonde_server_drop(struct sonde_server *server);
 
-/* For a live server, to be called several times a second: checks whether the recording has grown, if a page is open.
- * Returns the number of open pages. */
+/* Call it several times a second for a live server: if a page is open, checks whether the recording has grown. Returns
+ * the number of open pages. */
 size_t sonde_server_tick(struct sonde_server *server);
 
-/* The recording is complete; `sentence` tells how it ended. Later calls of sonde_server_tick() read all of it. */
+/* Call it when the recording is complete; `sentence` says how it ended. Later calls of sonde_server_tick() read the
+ * whole recording. */
 void sonde_server_end(struct sonde_server *server, const char *sentence);
 
 unsigned sonde_server_port(const struct sonde_server *server);
@@ -40,8 +42,8 @@ unsigned sonde_server_port(const struct sonde_server *server);
 /* The URL of the page, with its token. */
 const char *sonde_server_url(const struct sonde_server *server);
 
-/* Closes all connections and frees the server; -EBUSY if an answer being computed does not finish soon: then the server
- * keeps running until the process exits. */
+/* Closes all connections and frees the server. -EBUSY if an answer is being computed and does not finish soon: the
+ * server then keeps running until the process exits. */
 int sonde_server_stop(struct sonde_server *server);
 
 #endif

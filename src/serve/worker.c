@@ -1,7 +1,7 @@
 /* worker.c: the computing thread, with a bounded queue.
  *
- * The mutex protects all fields except the thread. A pass cannot be interrupted: sonde_worker_end() waits a little,
- * then the process exits anyway, since nothing that the worker does outlives the process.
+ * The mutex protects all fields except the thread. A pass cannot be interrupted: sonde_worker_end() waits a little for
+ * it. If it takes longer, the process may simply exit, since nothing that the worker does outlives the process.
  */
 #include "serve/worker.h"
 

@@ -1,5 +1,5 @@
-/* worker.h: the single computing thread: a session must not be used concurrently, and connections continue
- * meanwhile. */
+/* worker.h: the single computing thread: a session must be used by one thread only, and connections are served while it
+ * computes. */
 #ifndef SONDE_SERVE_WORKER_H
 #define SONDE_SERVE_WORKER_H
 
@@ -14,14 +14,14 @@ struct sonde_work {
 	struct sonde_work *next; /* used by the worker */
 };
 
-/* `most`: capacity of the queue. 0, -ENOMEM or -EAGAIN. */
+/* Starts a worker. `most`: capacity of the queue. 0, -ENOMEM or -EAGAIN. */
 int sonde_worker_new(struct sonde_worker **out, size_t most);
 
-/* Items run in the order of calls. -EBUSY with a message if the queue is full. */
+/* Queues an item; items run in the order in which they were queued. -EBUSY with a message if the queue is full. */
 int sonde_worker_put(struct sonde_worker *worker, struct sonde_work *work);
 
-/* Cancels queued items, and accepts no more; -EBUSY if the current item does not finish within `patience_ms`: then it
- * keeps running, and the worker cannot be freed. */
+/* Cancels queued items, and accepts no more; -EBUSY if the current item does not finish within `patience_ms`: the item
+ * then keeps running, and the worker cannot be freed. */
 int sonde_worker_end(struct sonde_worker *worker, unsigned patience_ms);
 
 /* Frees a worker that has ended, or NULL. */

@@ -16,7 +16,7 @@
 
 #define SPAN_B 65536u
 #define STEP_B 64u
-#define MINSIGSTKSZ_B 2048u /* the kernel takes none below */
+#define MINSIGSTKSZ_B 2048u /* the kernel accepts no smaller stack */
 
 static void call_all(void)
 {
@@ -32,7 +32,7 @@ static void on_signal(int number)
 	call_all();
 }
 
-/* Runs in a child: exits with 0 if the handler had room. */
+/* Runs in a child: exits with 0 if the handler had enough stack. */
 static void try(size_t size_b, int before)
 {
 	char *span = mmap(NULL, (size_t)2 * SPAN_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -47,7 +47,7 @@ static void try(size_t size_b, int before)
 	_exit(0);
 }
 
-/* 1: enough, 0: not, −1: another failure. */
+/* Returns 1 if the size is enough, 0 if not, −1 after another failure. */
 static int is_enough(size_t size_b, int before)
 {
 	int status = 0;

@@ -9,7 +9,7 @@
 #include "burn.h"
 #include "no_inline.h"
 
-/* Kept out of line: it is the caller that stacks must name. */
+/* Not inlined, because stacks must name this function as the caller. */
 NO_INLINE static uint64_t work(uint64_t (*run)(uint64_t), uint64_t until_ns)
 {
 	uint64_t wrong = 0;

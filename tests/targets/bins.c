@@ -34,7 +34,7 @@ static void must(int error, const char *what)
 	}
 }
 
-/* Short ones and long ones, near and far. */
+/* Returns a random length: many short ones, some long ones. */
 static uint64_t length(void)
 {
 	return rolled(10) ? rolled(2000) : rolled(3000000);
@@ -65,7 +65,7 @@ static void put_tables(struct sonde_writer *writer)
 					       .process = 1});
 }
 
-/* Starting before the recording does: state that existed when it attached. */
+/* Writes rows, some of which start before the recording: states that existed when the recorder attached. */
 static uint64_t put_rows(struct sonde_writer *writer, uint64_t start_ns)
 {
 	struct sonde_encoder waits, series;

@@ -101,12 +101,12 @@ static void the_rest(void)
 		x[i] = i % 21 ? 1. / (1 + i) : 5;
 	dgesv_(&n, &k, x, &n, pivots, y, &n, &info);
 	printf("dgesv %.17g info %d\n", sum(y, 40), (int)info);
-	dgeqrf_(&n, &n, x, &n, z, y, &question, &info); /* asks how much room it needs */
+	dgeqrf_(&n, &n, x, &n, z, y, &question, &info); /* asks how much work space it needs */
 	dgeqrf_(&n, &n, x, &n, z, y, &capacity, &info);
 	printf("dgeqrf %.17g info %d\n", x[0], (int)info);
 }
 
-/* None of these is counted: a matrix that cannot be decomposed, and nothing to multiply. */
+/* Makes calls that are not counted: for a matrix that cannot be decomposed, and with nothing to multiply. */
 static void fail(void)
 {
 	INTEGER n = 20, info = 0;
@@ -117,8 +117,8 @@ static void fail(void)
 	printf("%.17g\n", sum(z, M * N));
 }
 
-/* One call, then as many as requested under a filter that kills the process for anything but write and exit: of a
- * routine for which no library needs memory of its own. */
+/* Makes one call, and then as many as requested under a filter that kills the process for any system call but write and
+ * exit. The routine is one for which no library needs memory of its own. */
 static void lock_in(int calls, int first)
 {
 	struct sock_filter rules[] = {

@@ -14,7 +14,8 @@ typedef uint64_t (*routine)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, ui
 			    uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
 			    uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
-/* What each points at: 2 as an integer of either size, and a tiny number above 0 as a real one. */
+/* What each argument points at: 2 if read as an integer of either size, a tiny number above 0 if read as a
+ * floating-point number. */
 static uint64_t twos[ARGUMENTS];
 
 static int call(uint32_t index, const char *name, const char *called)

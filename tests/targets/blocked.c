@@ -2,10 +2,10 @@
  *
  *   schedule SECONDS   `rest` sleeps 300 ms and spins 100 ms again and again; `wait_gate` waits 150 ms for a futex, and
  *                      `wait_pipe` then 100 ms for a pipe, in another thread
- *   raw SECONDS        the same by system calls that it makes itself
+ *   raw SECONDS        as schedule, by system calls that it makes itself
  *   many N SECONDS     N threads that wait for one futex
  *   sleep SECONDS      sleeps
- *   locked SECONDS     nobody may look at it (PR_SET_DUMPABLE)
+ *   locked SECONDS     forbids others to read its memory (PR_SET_DUMPABLE)
  *   parent SECONDS CMD…  starts CMD, and waits for it as long as it runs; then sleeps
  *
  * Prints a line for each: what it waited for, and how many ns.
@@ -131,7 +131,7 @@ static void *run_waits(void *out)
 	return NULL;
 }
 
-/* Opens what the other waits for; one round more than it needs. */
+/* Opens the futex and the pipe on which the other thread waits; makes one round more than that thread needs. */
 static void *run_opens(void *unused)
 {
 	(void)unused;

@@ -25,7 +25,7 @@ static void string(struct sonde_writer *writer, uint32_t id, const char *text)
 	must(sonde_writer_meta(writer, &record, sizeof record, text, strlen(text)));
 }
 
-/* One of each thing that rows name. */
+/* Writes one of each thing to which rows refer. */
 static void tables(struct sonde_writer *writer)
 {
 	struct sonde_meta_process process = {.head.type = SONDE_META_PROCESS, .id = 1, .pid = 10, .name = 1, .start_ns = 1};
@@ -40,7 +40,7 @@ static void tables(struct sonde_writer *writer)
 	must(sonde_writer_meta(writer, &site, sizeof site, NULL, 0));
 }
 
-/* Columns of one byte a row. */
+/* Writes columns that have one byte per row. */
 static uint32_t columns_fill(uint32_t count, uint32_t rows, const uint8_t *values)
 {
 	uint8_t *at = body + 4 * (size_t)count;

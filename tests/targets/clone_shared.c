@@ -1,5 +1,5 @@
 /* clone_shared.c: a process and a child that shares its memory and its thread-local storage (clone() with only
- * CLONE_VM), both of which read at the same time: to everything but the kernel they are one thread. The output is
+ * CLONE_VM), both of which call read() at the same time: only the kernel can tell the two threads apart. The output is
  * always the same. */
 #include <fcntl.h>
 #include <sched.h>

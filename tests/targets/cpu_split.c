@@ -21,11 +21,11 @@ static inline uint64_t now_ns(void)
 }
 
 struct schedule {
-	uint64_t last_ns; /* when the clock was read last */
+	uint64_t last_ns; /* time of the last reading of the clock */
 	uint64_t ran_ns;  /* CPU time so far */
 };
 
-/* Until the thread has run until_ns. */
+/* Spins until the thread has used until_ns of CPU time. */
 static inline __attribute__((always_inline)) void spin(struct schedule *schedule, uint64_t until_ns)
 {
 	while (schedule->ran_ns < until_ns) {

@@ -1,16 +1,16 @@
-/* cuda_driver.c: does what CUDA's driver does to a program: loads CUDA_INJECTION64_PATH, and lets "a device" work.
+/* cuda_driver.c: does what CUDA's driver does to a program: loads CUDA_INJECTION64_PATH, and makes "a device" work.
  *
- * The device is cupti_stand_in.c, where it is loaded. Its known work: in stream 7 "alpha" 10 times for 5 ms, each
- * launched 1 ms before by a call of 0.1 ms, and once without an end; in stream 13 "beta" once for 30 ms; copies of 4 MB
- * for 2 ms from pageable memory to the device and of 1 MB for 1 ms back to pinned memory, of 2 MB to another device for
- * 1 ms; 512 B filled; 1 MiB allocated and given back; a wait of 20 ms.
- * Usage: cuda_driver WHAT: work; fork: work, and a child that ends by itself; child: a child that begins with CUDA;
- * quick: as work, but ends by _exit() after half a second; killed: the same by SIGKILL; reset: the library is loaded
- * twice; many N: N kernels; graph: a graph of two kernels is launched 3 times; device-reset: work, before and after the
- * device is reset; nothing: no work; fork-work: a forked child has the device do something; fork-exec: a child becomes
- * this program; early LIBRARY, profiled LIBRARY, late LIBRARY: a profiler of its own (cuda_profiler.h) begins before
- * CUDA, after it, or is only loaded then and 0.5 s later begins; work before, in two sessions, and after them. It
- * prints its thread, but for profilers what they saw.
+ * The device is cupti_stand_in.c, if it is loaded. Its known work: in stream 7 "alpha" 10 times for 5 ms, each launched
+ * 1 ms before by a call of 0.1 ms, and once without an end; in stream 13 "beta" once for 30 ms; copies of 4 MB for 2 ms
+ * from pageable memory to the device and of 1 MB for 1 ms back to pinned memory, of 2 MB to another device for 1 ms;
+ * 512 B filled; 1 MiB allocated and given back; a wait of 20 ms. Usage: cuda_driver WHAT: work; fork: work, and a child
+ * that ends by itself; child: a child that begins with CUDA; quick: as work, but ends by _exit() after half a second;
+ * killed: as quick, but ends by SIGKILL; reset: the library is loaded twice; many N: N kernels; graph: a graph of two
+ * kernels is launched 3 times; device-reset: work, before and after the device is reset; nothing: no work; fork-work: a
+ * forked child makes the device work; fork-exec: a child becomes this program; early LIBRARY, profiled LIBRARY, late
+ * LIBRARY: a profiler of the program's own (cuda_profiler.h) begins before CUDA; after it; or is loaded after it and
+ * begins 0.5 s later; there is work before two sessions, in them, and after them. The program prints its thread, or,
+ * with a profiler, what the profiler saw.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -31,11 +31,11 @@ static void pause_ms(int ms)
 	nanosleep(&rest, NULL);
 }
 
-/* Like the driver: whatever the library returns, the program continues. */
+/* Loads the library like the driver does: whatever the library returns, the program continues. */
 static void init(void)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH");
-	/* where there is one: then this is a program of that version */
+	/* if one of these exists, this is a program of that version */
 	static const char *const run_times[] = {"libcudart.so.11.0", "libcudart.so.12", "libcudart.so.14"};
 	for (size_t i = 0; i < sizeof run_times / sizeof *run_times; i++)
 		dlopen(run_times[i], RTLD_NOW);
@@ -47,7 +47,7 @@ static void init(void)
 		puts("it did not return 1");
 }
 
-/* A function of the stand-in, if it is loaded. */
+/* Returns a function of the stand-in; NULL if the stand-in is not loaded. */
 static void *device(const char *name)
 {
 	void *handle = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);

@@ -22,7 +22,7 @@ static void pause_ms(int ms)
 	nanosleep(&rest, NULL);
 }
 
-/* For the other thread: the lock is held during that time. */
+/* Slow callback for the other thread: the loader's lock is held while it runs. */
 static int slowly(struct dl_phdr_info *info, size_t info_b, void *data)
 {
 	(void)info, (void)info_b, (void)data;
@@ -66,7 +66,7 @@ int main(void)
 		}
 		waitpid(pid, &status, 0);
 		ended += status == 0;
-		if (status) /* it waits for ever: one is enough */
+		if (status) /* the child waits for ever: one such child is enough */
 			break;
 	}
 	fprintf(stderr, "looked %d times\n", looks);

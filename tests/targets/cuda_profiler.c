@@ -1,6 +1,6 @@
-/* cuda_profiler.c: what a program's own profiler does with CUPTI, as PyTorch's: it subscribes once, for good, and has
- * no device if that fails; sets its clock, its buffers and the kinds of each session; takes its own buffers out at the
- * end. It is linked to libcupti. STAND_IN_PROFILER: "silent" = it does not subscribe, as later ones.
+/* cuda_profiler.c: what a program's own profiler, such as PyTorch's, does with CUPTI. It subscribes once, for good, and
+ * reports no device if that fails; it sets its clock, its buffers and the kinds of each session; at the end it takes
+ * its own buffers. It is linked to libcupti. STAND_IN_PROFILER: "silent" = it does not subscribe, like later versions.
  */
 #include "cuda_profiler.h"
 
@@ -14,7 +14,7 @@
 
 #define BUFFER_B ((size_t)4 << 20)
 #define BUFFERS 64
-#define FAR_NS UINT64_C(5000000000000000) /* its clock belongs to it alone */
+#define FAR_NS UINT64_C(5000000000000000) /* start of its clock, which nothing else uses */
 
 int cuptiSubscribe(void **subscriber, cuda_callback *call, void *data);
 int cuptiActivityRegisterTimestampCallback(cuda_clock *clock);
@@ -91,7 +91,7 @@ int profiler_begin(void)
 	return 0;
 }
 
-/* Only kernels have their times looked at: they are the device's own. */
+/* Only the times of kernels are read, because they come from the device itself. */
 static void take(const uint8_t *record, struct profiler_events *out)
 {
 	uint32_t kind;

@@ -18,7 +18,7 @@
 static void (*call)(int what, uint64_t dur_ns);
 static int times;
 
-/* Like the driver: whatever the library returns, the program continues. */
+/* Loads the library like the driver does: whatever the library returns, the program continues. */
 static void init(void)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH");
@@ -34,7 +34,7 @@ NO_INLINE static void launch(uint64_t dur_ns)
 {
 	if (call)
 		call(STAND_IN_LAUNCH, dur_ns);
-	__asm__ volatile("" ::: "memory"); /* no call is its last */
+	__asm__ volatile("" ::: "memory"); /* no tail call */
 }
 
 NO_INLINE static void assemble(void)

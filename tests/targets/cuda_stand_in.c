@@ -37,7 +37,8 @@ static size_t number_of(const void *stream)
 	return (size_t)(uintptr_t)stream % STREAMS;
 }
 
-/* What is forbidden while anything is being captured breaks that. */
+/* True if a capture is in progress, which then breaks: the caller's function is forbidden while anything is
+ * captured. */
 static int is_forbidden(void)
 {
 	if (captured < 0 || mode == RELAXED)
@@ -73,7 +74,7 @@ void stand_in_context_destroy(int which)
 	is_gone[which] = 1;
 }
 
-/* "created", "alive", "waits" or "broken", by their first letter. */
+/* Returns a counter, named by its first letter: "created", "alive", "waits" or "broken". */
 unsigned stand_in_count(char what)
 {
 	unsigned alive = 0;

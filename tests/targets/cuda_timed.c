@@ -19,7 +19,7 @@ static void (*context_destroy)(int which);
 static unsigned (*count)(char what);
 
 static void *const first = (void *)(uintptr_t)3, *const second = (void *)(uintptr_t)4;
-static uint64_t device_ns; /* when the device is done with all that is launched */
+static uint64_t device_ns; /* time at which the device will have finished all launched work */
 
 static void *library_open(const char *path)
 {
@@ -55,8 +55,8 @@ static unsigned long long self_of(struct sonde_gpu_timer *timer, const char *nam
 	return stats.self_ns;
 }
 
-/* Two that overlap, and neither is inside the other; then three in one another, the inner two read before the outer
- * one. */
+/* Measures two scopes that overlap without one being inside the other; then three nested scopes, of which the inner two
+ * are read before the outer one. */
 static void insides(void)
 {
 	struct sonde_gpu_timer *timer = sonde_gpu_timer_new(SONDE_GPU_CUDA, NULL);
@@ -112,7 +112,7 @@ static void nested(void)
 	printf("alive %u\n", count('a'));
 }
 
-/* Events are used again; readings behind the warm-up are 1, 2, 3 ms in turn. */
+/* Measures so many scopes that events are reused; after the warm-up, readings are 1, 2, 3 ms in turn. */
 static void many(void)
 {
 	const struct sonde_gpu_options options = {.warmup = 3, .synchronize = 1};
@@ -152,7 +152,7 @@ static void contexts(void)
 	context(0);
 	int code = sonde_gpu_start(timer, "none", first);
 	printf("without %d: %s\n", code, sonde_gpu_why(timer));
-	for (int i = 1; i < 3; i++) { /* events of the first are not for the second */
+	for (int i = 1; i < 3; i++) { /* events of the first context must not be used in the second */
 		context(i);
 		code = sonde_gpu_start(timer, "each", first);
 		work(first, 6);
@@ -161,7 +161,7 @@ static void contexts(void)
 		printf("context %d: %d %d %lld\n", i, code, stopped, elapsed(timer, "each", (uint32_t)i - 1));
 	}
 	sonde_gpu_start(timer, "gone", first);
-	work(first, 1000); /* not done */
+	work(first, 1000); /* not finished */
 	sonde_gpu_stop(timer, "gone", first);
 	context_destroy(2);
 	context(1);
@@ -177,7 +177,7 @@ static struct sonde_gpu_timer *shared;
 static void *thread_main(void *number)
 {
 	char name[16];
-	void *stream = (void *)((uintptr_t)number % 2 + 3); /* two threads a stream */
+	void *stream = (void *)((uintptr_t)number % 2 + 3); /* two threads per stream */
 	snprintf(name, sizeof name, "thread %d", (int)(uintptr_t)number);
 	for (int i = 0; i < 1000; i++) {
 		sonde_gpu_start(shared, name, stream);
@@ -186,7 +186,7 @@ static void *thread_main(void *number)
 	return NULL;
 }
 
-/* The device has nothing to do for them. */
+/* Threads that measure scopes without any device work. */
 static void threads(void)
 {
 	pthread_t thread[4];
@@ -207,7 +207,8 @@ static void threads(void)
 	sonde_gpu_timer_free(shared);
 }
 
-/* Before there is a driver, without a context, and with one; without a stream, and without a place for the result. */
+/* Queries memory before there is a driver, without a context and with one; without a stream, and without a place for
+ * the result. */
 static void memory(const char *when)
 {
 	struct sonde_gpu_memory got = {.used_b = 7};
@@ -216,7 +217,7 @@ static void memory(const char *when)
 	       (unsigned long long)got.total_b, got.used);
 }
 
-/* None of these is to crash. */
+/* Makes calls that are misuse; none of them must crash. */
 static void misused(void)
 {
 	char longest[SONDE_NAME_B + 1] = {0};

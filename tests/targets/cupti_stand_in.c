@@ -1,13 +1,13 @@
 /* cupti_stand_in.c: a stand-in for CUPTI that reports work with known times, without a device.
  *
  * STAND_IN in the environment selects its behaviour, by comma-separated words:
- *	version=N	of which version it is, and its records
+ *	version=N	the version of it and of its records
  *	busy		another tool has subscribed
- *	fails		nothing works: there is no driver
- *	dropped=N	it says that it dropped so many, once
+ *	fails		all calls fail, as without a driver
+ *	dropped=N	reports once that it dropped N records
  *	unknown		some records have an unknown kind
- *	cut		the last record of a buffer is not whole
- *	copies		copies cannot be told
+ *	cut		the last record of a buffer is incomplete
+ *	copies		copies cannot be reported
  *	uncalled	nobody is called back as calls are entered
  * STAND_IN_LOG names a file for the calls, in their order. Compiled with STAND_IN_PLAIN it has neither a clock that can
  * be set nor cuptiSubscribe_v2(), and tells the time of day.
@@ -35,15 +35,15 @@
 #define UNKNOWN_KIND 60
 #define UNKNOWN_B 32
 #define RECORD_MAX_B 256
-#define NEWER_B 16 /* more in each kernel's record than in those that are known */
+#define NEWER_B 16 /* bytes that each kernel's record has more than the known versions of the record */
 #define PUT(record, field, value)                                        \
 	do {                                                             \
 		__typeof__(value) value_ = (value);                      \
 		memcpy((record) + CUDA_##field, &value_, sizeof value_); \
 	} while (0)
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;    /* over the buffer */
-static pthread_mutex_t working = PTHREAD_MUTEX_INITIALIZER; /* what was reported together is flushed together */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;    /* protects the buffer */
+static pthread_mutex_t working = PTHREAD_MUTEX_INITIALIZER; /* records reported together are flushed together */
 static uint8_t *buffer;
 static size_t buffer_b, filled_b, lost;
 static cuda_request *request;
@@ -51,10 +51,10 @@ static cuda_complete *complete;
 static cuda_clock *clock_of;
 static uint8_t is_enabled[CUDA_KINDS];
 static const char *subscribed;     /* the subscriber */
-static cuda_callback *callback;    /* whom that is */
-static uint8_t is_called[3][1024]; /* by domain and call: back */
+static cuda_callback *callback;    /* the subscriber's callback */
+static uint8_t is_called[3][1024]; /* by domain and call: 1 = the callback is called */
 static int thread_ids, has_stale_time;
-static uint32_t context = 1, graph; /* of kernels; 0 = none */
+static uint32_t context = 1, graph; /* context and graph of kernels; graph 0 = none */
 
 /* --- what it is like ---------------------------------------------------------------------------------------------- */
 
@@ -92,7 +92,7 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* The time as its records tell it. */
+/* Returns the time in the form that records have. */
 static uint64_t told_ns(void)
 {
 	return clock_of ? clock_of() : now_ns(CLOCK_REALTIME);
@@ -159,7 +159,7 @@ static uint32_t own_tid(void)
 	return thread_ids == CUDA_THREAD_ID_SYSTEM ? (uint32_t)syscall(SYS_gettid) : (uint32_t)pthread_self();
 }
 
-/* Two of a kind; the second has but copies from the first, and memory. */
+/* Reports a device, of which there are two; the second has only memory, and copies from the first. */
 static void put_one_device(uint32_t id)
 {
 	uint8_t record[RECORD_MAX_B];
@@ -342,7 +342,7 @@ static void tell_work(void)
 	put_sync(CUDA_SYNC_STREAM, 13, base + 80 * MS, base + 100 * MS);
 	put_sync(CUDA_SYNC_STREAM_WAIT, 13, base + 70 * MS, base + 71 * MS);
 	put_overhead(base + 60 * MS, base + 61 * MS);
-	/* Records of calls come after those of what they launched, and in the same round. */
+	/* Records of calls come after the records of the work that the calls launched, in the same round. */
 	for (uint32_t i = 0; i < 10; i++)
 		put_call(CUDA_KIND_RUNTIME, 211, i + 1, base + 8 * i * MS, base + 8 * i * MS + MS / 10);
 	put_call(CUDA_KIND_RUNTIME, 131, 50, base + 80 * MS, base + 100 * MS);

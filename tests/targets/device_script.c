@@ -100,7 +100,7 @@ static int tell(const char *line)
 	}
 }
 
-/* Until everything that is reported has happened. */
+/* Sleeps until everything that was reported has happened. */
 static void rest_until(uint64_t end_ns)
 {
 	const struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000), .tv_nsec = (long)(end_ns % 1000000000)};

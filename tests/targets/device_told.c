@@ -1,9 +1,10 @@
 /* device_told.c: reports the work of a fictitious device, with known times, from several threads.
  *
- * Two queues, 100 ms from `base` on, which is now: "alpha" runs 10 times for 5 ms in the first, each asked for 1 ms
- * before; "beta" once for 30 ms in the second, and one copy of 4 MB for 2 ms. The host waits 20 ms for the device in
- * the end. With an argument the device is a GPU of that number, with the same UUID. The activities are reported in an
- * order of their own by another thread than the thread that requested them, whose number is printed.
+ * There are two queues, and all work lies within 100 ms from `base` on, the time of the start: "alpha" runs 10 times
+ * for 5 ms in the first queue, each time requested 1 ms before; in the second, "beta" runs once for 30 ms, and a copy
+ * of 4 MB takes 2 ms. The host waits 20 ms for the device in the end. With an argument the device is a GPU of that
+ * number, with the same UUID. The activities are reported in an order of their own by another thread than the thread
+ * that requested them, whose number is printed.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ static int tell(uint32_t operation, uint32_t queue, uint64_t at_ms, uint64_t ms,
 
 static void *tell_all(void *unused)
 {
-	sonde_call_stack(95); /* of the copy: the program ends before anybody has looked at it */
+	sonde_call_stack(95); /* of the copy: the program ends before anybody has read it */
 	tell(beta, queues[1], 20, 30, 0);
 	for (uint64_t i = 10; i-- > 0;)
 		tell(alpha, queues[0], 1 + 8 * i, 5, 0);

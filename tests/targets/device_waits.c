@@ -1,10 +1,11 @@
 /* device_waits.c: a host that works, submits work to a fictitious device, works at the same time, and waits for it.
  *
- * Work is CPU time. Zones: "before" (20 ms), then kernel "alone" is asked for; "beside" (10 ms) while it runs; a wait
- * of some 60 ms, which ends 1 ms after it. Then copy "up" and kernel "behind", in order in one queue, and a wait for
- * both. Then the main thread waits while another, "asker", works 20 ms in a zone "late" and asks for kernel "other".
- * "after" (10 ms) ends it. Prints for each of the four its name, its time, and the time from when it was asked for, or
- * could begin, to its start, in ns. Activities are reported when they are known, with the times at which they happened.
+ * Work is CPU time. First a zone "before" (20 ms), then kernel "alone" is submitted; a zone "beside" (10 ms) while it
+ * runs; a wait of some 60 ms, which ends 1 ms after the kernel. Then copy "up" and kernel "behind" are submitted to one
+ * in-order queue, and a wait for both follows. Then the main thread waits while another thread, "asker", works 20 ms in
+ * a zone "late" and submits kernel "other". The last zone is "after" (10 ms). Prints for each of the four operations,
+ * in ns, its name, its duration, and the delay from when it was submitted, or could begin, to its start. Activities are
+ * reported when they are known, with the times at which they happened.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -107,7 +108,7 @@ static void other(void)
 		return;
 	pthread_setname_np(thread, "asker");
 	pthread_join(thread, NULL);
-	nap(150); /* it is reported of a thread that is known to have ended */
+	nap(150); /* by then the thread, about which more is reported, is known to have ended */
 	tell(SONDE_OPERATION_KERNEL, "other", asker, requested_ns + 4 * MS, now_ns() - MS, 0);
 	tell_wait(from_ns);
 }

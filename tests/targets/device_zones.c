@@ -1,8 +1,8 @@
 /* device_zones.c: allocates known sizes on a fictitious device inside zones, and reports its pool's reserve.
  *
- * Each block is told as a driver would tell it: when the call was. "load" twice takes 1 MB and keeps it; "step" takes 4
- * MB in itself, 2 MB in the zone "inner", and gives both back; the pool has 8 MB from "step" on. "after" finds the 2 MB
- * that are left, in another thread. In the end all is given back.
+ * Each block is reported as a driver would, with the time of the call. "load" runs twice, and each time allocates 1 MB
+ * and keeps it; "step" allocates 4 MB itself and 2 MB in the zone "inner", and frees both; the pool has reserved 8 MB
+ * from "step" on. "after", in another thread, starts with the 2 MB that are still live. At the end everything is freed.
  */
 #include <pthread.h>
 #include <time.h>
@@ -20,7 +20,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Zones' own clock and this one agree to some 100 ns. */
+/* Waits a little between events, because the clock of zones and this one agree only to some 100 ns. */
 static void rest(void)
 {
 	const struct timespec ms = {0, 1000000};

@@ -91,7 +91,7 @@ static void *call_all(void *unused)
 	return unused;
 }
 
-/* The loader's list is locked during that time. */
+/* Waits for calls of other threads while the loader's list is locked. */
 static int wait_for_calls(struct dl_phdr_info *info, size_t info_b, void *data)
 {
 	(void)info, (void)info_b, (void)data;

@@ -19,7 +19,7 @@
 static char arena[ARENA_B]; /* bss: mapped as it is touched */
 static _Atomic size_t used;
 static _Atomic long owner; /* owner of the spinlock: a thread; 0 = none */
-static _Atomic int state;  /* 0 = not initialised, 1 = being, 2 = ready */
+static _Atomic int state;  /* 0 = not initialised, 1 = initialising, 2 = ready */
 
 static void end_re_entered(void)
 {

@@ -34,7 +34,7 @@
 
 #define PAGE_B 4096
 
-/* What headers declare only for _FORTIFY_SOURCE, or not at all. */
+/* Functions that headers declare only for _FORTIFY_SOURCE, or not at all. */
 ssize_t __read_chk(int fd, void *to, size_t size_b, size_t has_b);
 ssize_t __pread_chk(int fd, void *to, size_t size_b, off_t at, size_t has_b);
 ssize_t __pread64_chk(int fd, void *to, size_t size_b, off64_t at, size_t has_b);
@@ -49,7 +49,7 @@ int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout
 sighandler_t bsd_signal(int number, sighandler_t handler);
 sighandler_t __sysv_signal(int number, sighandler_t handler);
 
-/* What older C libraries lack is not called. */
+/* Functions that older C libraries lack: weak, and not called if they are missing. */
 #pragma weak close_range
 #pragma weak closefrom
 #pragma weak epoll_pwait2
@@ -115,7 +115,7 @@ static void on_signal(int number)
 	(void)number;
 }
 
-/* SIGUSR2 is blocked, and pending for the thread. */
+/* Blocks SIGUSR2 and makes it pending for the thread. */
 static int signalled(void (*handler)(int))
 {
 	struct sigaction wanted = {.sa_handler = handler ? handler : SIG_DFL};
@@ -124,7 +124,7 @@ static int signalled(void (*handler)(int))
 			  0);
 }
 
-/* Signals come until one does while the thread pauses. */
+/* Pauses, with a timer that signals repeatedly, so that one signal comes during the pause. */
 static long paused(void)
 {
 	struct itimerval often = {{0, 2000}, {0, 2000}}, never = {{0, 0}, {0, 0}};

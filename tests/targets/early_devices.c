@@ -19,7 +19,7 @@
 
 typedef long (*any)(long, long, long, long, long, long, long, long, long, long, long, long, long, long);
 
-/* The first entry of a list, loaded. */
+/* Loads the first entry of the list in an environment variable. */
 static void *load(const char *variable)
 {
 	const char *list = getenv(variable);
@@ -84,7 +84,7 @@ static long nvtx_call(void)
 
 /* --- OpenCL ------------------------------------------------------------------------------------------------------- */
 
-/* There is one loader in a process: the program's symbols are the library's, too. */
+/* A process has one loader, so the program and the library share these symbols. */
 extern void *const *early_opencl_theirs;
 extern uint32_t early_opencl_count;
 void *const *early_opencl_theirs;
@@ -157,8 +157,8 @@ void early_calls_under(const char *where)
 void early_calls_outside(const char *where)
 {
 	static int has_begun;
-	free(malloc(1));             /* an allocator of the program's initialises now, whatever is loaded */
-	if (!has_begun && environ) { /* there is none in preinit */
+	free(malloc(1));             /* the program's own allocator initialises now, whatever is loaded */
+	if (!has_begun && environ) { /* there is no environment in preinit */
 		has_begun = 1;
 		nvtx_begin();
 		opencl_begin();

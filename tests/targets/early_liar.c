@@ -20,7 +20,8 @@ static uint64_t draw(void)
 	return state;
 }
 
-/* Records of all kinds, whose numbers and sizes are anything, small ones more often. */
+/* Returns a random word for records of all kinds, whose numbers and sizes may have any value, more often a small
+ * one. */
 static uint64_t word(uint32_t at)
 {
 	uint64_t drawn = draw();
@@ -56,7 +57,7 @@ int main(int argc, char **argv)
 		slots++;
 	}
 	atomic_store(&head->committed, 4000000000u);
-	usleep(100000); /* it is read in the meantime */
+	usleep(100000); /* the recorder reads the data in the meantime */
 	for (uint32_t at = 0; at < SONDE_EARLY_SLOTS; at++)
 		atomic_store(&head->owners[at], (unsigned)draw());
 	printf("%u slots\n", slots);

@@ -17,7 +17,7 @@ static void say_number(const char *text, unsigned long number)
 	early_say_number((long)number);
 }
 
-/* The C library may not have begun. */
+/* Compares strings without the C library, which may not be initialised yet. */
 static int are_same(const char *a, const char *b)
 {
 	while (*a && *a == *b)
@@ -30,7 +30,7 @@ static int are_same(const char *a, const char *b)
 int sonde_alloc(const char *name, const void *block, size_t size_b) __attribute__((weak, visibility("default")));
 int sonde_free(const char *name, const void *block) __attribute__((weak, visibility("default")));
 
-/* There only under sonde record --heap: the program is not linked against libsonde. */
+/* Calls functions that exist only under sonde record --heap, because the program is not linked against libsonde. */
 static void call_reports(void)
 {
 	static const char block[1];

@@ -27,7 +27,7 @@
 
 static struct sonde_early_head *head;
 
-/* By assembly's leave: not through prctl() or syscall(), which are watched. */
+/* Makes the system call in assembly, not through prctl() or syscall(), which are interposed. */
 static void forbid_raw(void)
 {
 #ifdef __aarch64__

@@ -30,7 +30,7 @@ static void put_figure(struct sonde_json *json, size_t unit, double value, doubl
 	struct sonde_cell cell = is_whole ? sonde_cell_int((uint64_t)value) : sonde_cell_real(value, plus_minus);
 	struct sonde_buf text;
 	if ((units[unit].unit == SONDE_UNIT_ADDRESS || units[unit].unit == SONDE_UNIT_ID) && !is_whole)
-		return; /* they are whole everywhere */
+		return; /* such values are written in full everywhere */
 	sonde_buf_init(&text, 4096);
 	sonde_figure(&text, units[unit].unit, &cell, 0);
 	sonde_buf_append(&text, "", 1);
@@ -43,7 +43,7 @@ static void put_figure(struct sonde_json *json, size_t unit, double value, doubl
 	sonde_buf_fini(&text);
 }
 
-/* Around every place where the writing changes, and a few thousand at random over all magnitudes. */
+/* Writes figures around every value at which the form changes, and a few thousand random ones of all magnitudes. */
 static void put_figures(struct sonde_json *json)
 {
 	static const double around[] = {0,        0.05,  0.5,   1,     9.995, 9.985,  10,     99.95,  99.5,

@@ -14,7 +14,7 @@
 
 #define HOLDERS 2
 #define CHILDREN 10
-#define MOST_S 5 /* then the child hangs */
+#define MOST_S 5 /* a child that takes longer hangs */
 
 static _Atomic int is_over;
 static void (*allocate)(void); /* NULL = there is no object */
@@ -35,7 +35,7 @@ static void *hold(void *arg)
 	return arg;
 }
 
-/* Of a thread that has waited for nothing before. */
+/* Has a child, in a thread that has not waited for anything before. */
 static void *have_child(void *status)
 {
 	char byte = 0;

@@ -97,13 +97,13 @@ static void nested(cl_command_queue queue, struct sonde_gpu_timer *timer)
 	}
 	cl_event rest = spin(queue, 20000000);
 	good(sonde_gpu_stop(timer, "outer", queue), timer);
-	printf("%d\n", sonde_gpu_stop(timer, "inner", queue)); /* none is open */
+	printf("%d\n", sonde_gpu_stop(timer, "inner", queue)); /* no scope is open */
 	good(sonde_gpu_wait(timer), timer);
 	printf("{\"outer_ns\": %llu, \"inner_ns\": [%llu, %llu], \"rest_ns\": %llu}\n", elapsed(timer, "outer", 0),
 	       elapsed(timer, "inner", 0), elapsed(timer, "inner", 1), took_ns(rest));
 }
 
-/* A kernel that waits for an event which the program has yet to set. */
+/* Measures a kernel that waits for an event which the program sets later. */
 static void under_way(cl_command_queue queue, struct sonde_gpu_timer *timer)
 {
 	cl_int code;
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
 	cl_command_queue queue = queue_of(&cl, CL_QUEUE_PROFILING_ENABLE);
 	struct sonde_gpu_timer *timer = sonde_gpu_timer_new(SONDE_GPU_OPENCL, NULL);
 	need(clReleaseEvent(spin(queue, 1)), "clReleaseEvent");
-	need(clFinish(queue), "clFinish"); /* it is compiled */
+	need(clFinish(queue), "clFinish"); /* the kernel is compiled by then */
 	if (!strcmp(what, "one"))
 		one(queue, timer);
 	else if (!strcmp(what, "nested"))

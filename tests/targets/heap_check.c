@@ -7,14 +7,14 @@
 
 #include "inject/heap/heap.h"
 
-/* The product's, under another name (meson.build). */
+/* The function of libsonde-heap.so, under another name (meson.build). */
 struct hook_frame *hook_unwind_real(struct hook_thread *thread, const struct hook_caller *caller);
 struct hook_frame *hook_unwind(struct hook_thread *thread, const struct hook_caller *caller);
 
 static _Atomic unsigned long walks, differ, deepest;
 static _Atomic(struct hook_thread *) spare;
 
-/* As much as is reported of a stack. */
+/* Returns the number of frames of a stack that are reported. */
 static size_t told(const struct hook_thread *thread)
 {
 	size_t depth = (size_t)(thread->innermost - thread->frames);

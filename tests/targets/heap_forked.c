@@ -53,7 +53,7 @@ static int wait_for(pid_t pid)
 	return pid < 0 || waitpid(pid, &status, 0) != pid || status;
 }
 
-/* What a child of vfork does before it executes may allocate: execvp() did. */
+/* A child of vfork() may allocate before it executes a program: execvp() did. */
 static int do_vforks(char **args)
 {
 	(void)args;
@@ -67,7 +67,7 @@ static int do_vforks(char **args)
 		_exit(0);
 	}
 	int code = wait_for(inner);
-	usleep(100000); /* the process that was mistaken for it has been seen to end */
+	usleep(100000); /* by then, the end of the process that was mistaken for this one was seen */
 	child_keeps();
 	exit(code);
 }
@@ -83,7 +83,7 @@ static long size_kb(void)
 	return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* Each frees what it took, so that nothing of its own is left to the next. */
+/* Each child frees what it allocated, so that the next one inherits nothing from it. */
 static int do_lines(char **args)
 {
 	(void)args;

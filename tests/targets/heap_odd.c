@@ -140,7 +140,7 @@ static int do_jumps(char **args)
 		free(last);
 	} while (jumps < JUMPS);
 	start_timer(0);
-	last = malloc(20); /* that a hook was left shows when another is called from as far out */
+	last = malloc(20); /* a hook left by a jump is noticed at the next call from as far out */
 	free(last);
 	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
 	if (dup(0) != unused || state != PTHREAD_CANCEL_ENABLE)
@@ -180,7 +180,7 @@ static void free_early(void *blocks)
 	free(blocks);
 }
 
-/* Puts itself off to the last round. */
+/* A destructor that postpones itself to the last round. */
 static void free_late(void *block)
 {
 	static __thread int rounds;
@@ -322,7 +322,7 @@ static double now_s(void)
 	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* Calls until one takes longer than a second, or there were `most`; whether one did. */
+/* Makes up to `most` calls; returns 1 as soon as one takes longer than a second. */
 static int is_held_up(long most)
 {
 	double before_s = now_s(), after_s = before_s;

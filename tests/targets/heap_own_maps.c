@@ -21,12 +21,12 @@
 #define MAPPED_B (1u << 20)
 
 static int by_syscall;
-static __thread int inside, own; /* in use_memory(); in what main() counts */
+static __thread int inside, own; /* 1 = in use_memory(); 1 = in the calls that main() counts */
 static unsigned mapped, unmapped;
 static void *volatile seen;
 static void *volatile kept[100];
 
-/* A block, and a larger one, which may have to be mapped. */
+/* Allocates a block, and a larger one, for which the allocator may have to map memory. */
 static void use_memory(void)
 {
 	if (inside++ == 0) {

@@ -1,4 +1,5 @@
-/* heap_plugin.c: what heap_odd loads: a block of PLUGIN_B bytes from PLUGIN_NAME, whose frame is as large. */
+/* heap_plugin.c: the object that heap_odd loads: its function PLUGIN_NAME, which has a frame of PLUGIN_B bytes,
+ * allocates a block of that size. */
 #include <stdlib.h>
 #include <string.h>
 

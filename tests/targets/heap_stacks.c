@@ -46,7 +46,7 @@ PLACE(in_unseen)
 PLACE(in_coroutine)
 PLACE(in_main)
 
-/* `frame_b` on the stack a call. */
+/* Calls itself `left` times, with frames of `frame_b` bytes, and then `place`. */
 NO_INLINE static int deep(int left, size_t frame_b, void (*place)(void))
 {
 	volatile char *space = alloca(frame_b);
@@ -96,7 +96,7 @@ static int run_sized(void *(*start)(void *), size_t size_b)
 	return pthread_attr_init(&attr) || pthread_attr_setstacksize(&attr, size_b) || run(start, &attr);
 }
 
-/* `size_b` that may be used, between two that may not. */
+/* Maps `size_b` usable bytes between two inaccessible regions. */
 static char *map_fenced(size_t size_b)
 {
 	char *all = mmap(NULL, size_b + 2 * GIVEN_B, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -124,7 +124,7 @@ static void *switch_below(void *stack)
 	return NULL;
 }
 
-/* The thread's stack directly above what it switches to. */
+/* Switches to a stack that lies directly below the thread's own stack. */
 static int run_below(void)
 {
 	pthread_attr_t attr;

@@ -96,7 +96,7 @@ static int do_forks(char **args)
 	return 0;
 }
 
-/* So much that its thread needs another chunk of its ring. */
+/* Allocates so often that the thread needs another chunk of its ring. */
 NO_INLINE static void turns(void)
 {
 	for (int i = 0; i < 20000; i++) {

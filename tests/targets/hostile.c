@@ -36,7 +36,7 @@ static void keep(uint8_t *of, uint32_t id)
 		of[id] = 1;
 }
 
-/* Which strings must stay, and which may only get longer. */
+/* Notes which strings must stay the same, and which may only get longer. */
 static void look(const void *record, uint16_t type)
 {
 	const struct sonde_meta_info *info = record;
@@ -70,7 +70,7 @@ static void string_write(struct sonde_writer *writer, const struct sonde_meta_st
 	must(sonde_writer_meta(writer, &out, sizeof out, text, out.len_b));
 }
 
-/* Each record of a META chunk; `writer` NULL: only looked at. */
+/* Each record of a META chunk; `writer` NULL: the records are only read. */
 static void records(const uint8_t *at, size_t size_b, struct sonde_writer *writer)
 {
 	for (const uint8_t *end = at + size_b; (size_t)(end - at) >= sizeof(struct sonde_meta_head);) {

@@ -83,7 +83,7 @@ static NO_INLINE void read_pipe(void)
 	waitpid(child, NULL, 0);
 }
 
-/* One number is one file after the other: each has its own bytes. */
+/* Opens one file after the other under the same descriptor number; each has bytes of its own. */
 static void reuse(const char *directory)
 {
 	char path[4096];
@@ -135,7 +135,7 @@ static void results(void)
 	printf(" got %zd errno %d\n", got, errno);
 }
 
-/* What has no file of its own, or more than one buffer. */
+/* Makes calls on descriptors without a file of their own, and with more than one buffer. */
 static void odd(const char *directory)
 {
 	char path[4096];
@@ -158,7 +158,7 @@ static void odd(const char *directory)
 	}
 	if (read(-1, block, 1) != -1 || dup2(null, 100) != 100)
 		abort();
-	close(100); /* it is unused */
+	close(100); /* an unused descriptor */
 	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, fds))
 		abort();
 	part.iov_len = 100;
@@ -168,7 +168,7 @@ static void odd(const char *directory)
 		abort();
 }
 
-/* Many calls that hardly take time: what one costs. */
+/* Makes many calls that hardly take time, to measure the overhead of one. */
 static void many(int count)
 {
 	int fd = open("/dev/zero", O_RDONLY);

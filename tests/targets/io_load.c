@@ -33,7 +33,7 @@ static NO_INLINE void load_by_stream(const char *path)
 	size_t got;
 	if (!file)
 		abort();
-	setvbuf(file, buffer, _IOFBF, sizeof buffer); /* fewer calls than a recorder on a busy machine can take */
+	setvbuf(file, buffer, _IOFBF, sizeof buffer); /* so few calls that a recorder on a busy machine loses none */
 	while ((got = fread(block, 1, 8192, file)) > 0)
 		look_at(got);
 	fclose(file);

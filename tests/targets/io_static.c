@@ -8,6 +8,6 @@ int main(int argc, char **argv)
 	int fd = argc > 1 ? open(argv[1], O_RDONLY) : -1;
 	while (read(fd, block, sizeof block) > 0)
 		;
-	usleep(300000); /* it is there long enough to be read itself */
+	usleep(300000); /* it lives long enough for the recorder to read its figures */
 	return fd < 0;
 }

@@ -41,7 +41,7 @@ static NO_INLINE void print_lines(FILE *file)
 
 /* --- bytes that are known ---------------------------------------------------------------------------------------- */
 
-/* By name: buffers of all kinds, and what is flushed by whom. */
+/* Writes streams with buffers of all kinds, which are flushed in all ways; their names say which. */
 static void writes(void)
 {
 	FILE *file = stream("printed", "w");
@@ -262,7 +262,7 @@ static void crowd(void)
 	printf("right %d size %ld\n", right, ftell(shared));
 }
 
-/* What is in the buffer is written by both. */
+/* Forks with a full buffer, which both processes then write. */
 static void forks(void)
 {
 	FILE *file = stream("both", "w");

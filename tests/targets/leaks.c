@@ -466,7 +466,7 @@ static int do_calls(char **args)
 		    setsockopt(pairs[i][0], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout))
 			return 1;
 	int code = start(in_recv, 1) || start(in_read, 1) || start(in_recvmsg, 1) || start(in_epoll, 1);
-	usleep(50000); /* they wait by then */
+	usleep(50000); /* the threads wait by then */
 	wipe();
 	return code;
 }

@@ -44,7 +44,7 @@ static char *check(char *mapped, size_t size_b, int protection)
 	return mapped;
 }
 
-/* In the function itself, which is to be the one that maps. */
+/* A macro, so that the function that uses it is the one that maps. */
 #define map(at, size_b, protection, flags) check(mmap(at, size_b, protection, flags, -1, 0), size_b, protection)
 
 NO_INLINE void keeps(void)

@@ -36,7 +36,7 @@ static double now_s(clockid_t clock)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Since it began. */
+/* Returns the seconds since the stand-in was initialised. */
 static double age_s(void)
 {
 	return now_s(CLOCK_MONOTONIC) - begun_s;
@@ -48,7 +48,7 @@ static int is_requested(const char *word)
 	return words && strstr(words, word);
 }
 
-/* What every call does first. */
+/* Checks a device; called first by every function. */
 static int check(const struct device *device)
 {
 	double end_s = now_s(CLOCK_THREAD_CPUTIME_ID) + 2e-3;
@@ -57,7 +57,7 @@ static int check(const struct device *device)
 	return device->index == 1 && is_requested("lost") && age_s() > 0.5 ? LOST : OK;
 }
 
-/* Of what the second device may not tell. */
+/* Like check(), for figures that the second device may not report. */
 static int check_more(const struct device *device)
 {
 	int code = check(device);
@@ -157,7 +157,7 @@ int nvmlDeviceGetEnforcedPowerLimit(const struct device *device, unsigned *out)
 	return check_more(device);
 }
 
-/* mJ. */
+/* Returns the energy used so far, in mJ. */
 int nvmlDeviceGetTotalEnergyConsumption(const struct device *device, unsigned long long *out)
 {
 	*out = 7000000000ull + (unsigned long long)(age_s() * (device->index ? 50000 : 100000));

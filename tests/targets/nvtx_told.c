@@ -333,7 +333,7 @@ static void handlers(long count)
 	printf("handlers: %d\n", wrong);
 }
 
-/* Nothing but the time of a range, in ns, on the error output. */
+/* Prints only the time that a range takes, in ns, on standard error. */
 static void cost(long count)
 {
 	struct timespec from, to;

@@ -71,7 +71,7 @@ static void move(cl_command_queue queue, cl_mem x, cl_mem y, cl_mem pinned)
 	need(clFinish(queue), "clFinish");
 }
 
-/* That it has times is not what it asked for. */
+/* Prints the properties that the program sees of its queue; it did not request profiling. */
 static void print_seen(cl_command_queue queue, cl_mem x)
 {
 	cl_command_queue_properties flags = 99;

@@ -1,9 +1,9 @@
 /* opencl_loaded.c: a program that loads OpenCL itself, and releases what it has in unusual orders.
  *
- * Usage: opencl_loaded closed|context|queues|late
- * closed: five kernels "spin" are under way as it releases everything, closes the loader and exits with code 4;
- * context: the same, and it waits until it is told that the context is no more; queues: 1100 queues, more than are
- * recorded: how many say that they measure times, which none was asked for, and how many have times of a kernel.
+ * Usage: opencl_loaded closed|context|queues|late closed: while five kernels "spin" are running, the program releases
+ * everything, closes the loader and exits with code 4; context: as closed, but it waits for the callback that the
+ * context is destroyed; queues: makes 1100 queues, more than are recorded, and prints how many report that they measure
+ * times, which was not requested of any, and how many have times of a kernel.
  */
 #include <dlfcn.h>
 #include <stdatomic.h>

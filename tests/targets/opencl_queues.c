@@ -1,12 +1,12 @@
 /* opencl_queues.c: two in-order queues, or one out of order.
  *
- * Usage: opencl_queues overlap|apart|unordered|build|abandon|left|killed|crowd|many N
- * overlap: five kernels "spin" (of one work-group, which takes a while) in each of two queues, none waits for another;
- * apart: the same, but each waits for the one before it in the other queue; unordered: one queue out of order with four
- * of them, with an event between the first two; build: a program of many functions is built, no kernel is run; abandon:
- * one that is done, and one that is not when it exits; left, killed: the same by _exit() and SIGKILL; crowd: four
- * threads put 2000 kernels each into one queue and a queue out of order in turn, half of them with an event; many: N
- * kernels "spin" that do next to nothing, then ns a clEnqueueNDRangeKernel (the mean) on standard output, twice.
+ * Usage: opencl_queues overlap|apart|unordered|build|abandon|left|killed|crowd|many N overlap: five kernels "spin" (of
+ * one work-group, which takes a while) in each of two queues; no kernel waits for another; apart: as overlap, but each
+ * kernel waits for the previous one in the other queue; unordered: four such kernels in one out-of-order queue, with an
+ * event between the first two; build: a program of many functions is built, and no kernel is run; abandon: exits when
+ * one kernel is finished and another is not; left, killed: as abandon, by _exit() and by SIGKILL; crowd: four threads
+ * put 2000 kernels each into one queue and a queue out of order in turn, half of them with an event; many: N kernels
+ * "spin" that do next to nothing, then ns a clEnqueueNDRangeKernel (the mean) on standard output, twice.
  */
 #include <pthread.h>
 #include <signal.h>

@@ -33,7 +33,7 @@ static int times;
 static struct sum assembled = {"assemble", 0, 0}, solved = {"solve", 0, 0}, threaded = {"thread_main", 0, 0},
 		  stackless_sum = {"stackless", 0, 0}, deep_sum = {"deep", 0, 0};
 
-/* What it leaves on the stack differs from call to call. */
+/* Launches the kernel; what the function leaves on the stack differs from call to call. */
 NO_INLINE static void launch(struct sum *sum)
 {
 	const size_t one = 1;
@@ -55,7 +55,7 @@ NO_INLINE static void assemble(void)
 {
 	for (int i = 0; i < 3; i++)
 		launch(&assembled);
-	__asm__ volatile("" ::: "memory"); /* no call is its last */
+	__asm__ volatile("" ::: "memory"); /* no tail call */
 }
 
 NO_INLINE static void solve(void)
@@ -106,7 +106,7 @@ static void stackless(void)
 
 static void run_stackless(void)
 {
-	enum { SIZE = 1 << 16, GUARD = 1 << 16 }; /* nothing can be read behind it */
+	enum { SIZE = 1 << 16, GUARD = 1 << 16 }; /* the guard behind the stack is unreadable */
 	char *stack = mmap(NULL, SIZE + GUARD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stack == MAP_FAILED || mprotect(stack + SIZE, GUARD, PROT_NONE))
 		exit(3);

@@ -1,5 +1,5 @@
-/* own_names.c: a program that has its own getenv(), getpid(), getppid() and fstat(), each of which prints when it is
- * called, and that calls functions with hooks. */
+/* own_names.c: a program that calls functions with hooks, and has a getenv(), getpid(), getppid() and fstat() of its
+ * own, each of which prints a line when it is called. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -77,7 +77,7 @@ static int do_guarded(void)
 
 static ucontext_t outside, inside;
 
-/* Of 4 KB, 1 KB is left: room for burn(), but not for what the kernel pushes before a handler. */
+/* Burns with 1 KB of 4 KB left: enough for burn(), but not for what the kernel pushes before a handler. */
 static void burn_inside(void)
 {
 	volatile char used[2900];
@@ -86,7 +86,7 @@ static void burn_inside(void)
 	used[1] = used[0];
 }
 
-/* Under the stack lies a page that must not be touched. */
+/* Makes a stack with an inaccessible page below it. */
 static char *new_stack(size_t size_b)
 {
 	char *guard = mmap(NULL, PAGE_B + size_b, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -348,7 +348,7 @@ static void *meet(void *unused)
 	return unused;
 }
 
-/* The KiB that /proc/self/status has for a key. */
+/* Returns the value, in KiB, of a key in /proc/self/status. */
 static long status_kib(const char *key)
 {
 	static char text[65536];
@@ -384,7 +384,7 @@ static int do_limited(void)
 {
 	static pthread_t threads[THREADS];
 	pthread_barrier_init(&all_here, NULL, THREADS + 1);
-	burn(50); /* what a recorder maps at the first samples is part of the size then */
+	burn(50); /* so that what a recorder maps at the first samples is part of the size */
 	rlim_t most_b = (rlim_t)status_kib("VmSize:") * 1024 + THREADS * (THREAD_B + PAGE_B) + (20 << 20);
 	struct rlimit limit = {most_b, most_b};
 	if (setrlimit(RLIMIT_AS, &limit))
@@ -410,7 +410,7 @@ static int do_locked(void)
 	}
 	pthread_barrier_init(&all_here, NULL, 21);
 	int count = start(threads, 10);
-	burn(50); /* the first threads map what is needed once */
+	burn(50); /* the first threads map what is mapped only once */
 	long before_kib = status_kib("VmLck:");
 	if (count + start(threads + count, 10) < 20)
 		_exit(1);

@@ -30,7 +30,7 @@ static void check(int code)
 	errors += code != SONDE_OK && code != SONDE_ERR_OFF;
 }
 
-/* The answers that the program gets about a pool: nothing if it is not recorded. */
+/* Queries a pool and compares the answers; there are none if the program is not recorded. */
 static void asks(const char *name, struct sonde_pool_stats wanted)
 {
 	struct sonde_pool_stats told = {0};
@@ -105,12 +105,12 @@ NO_INLINE void asks_in_vain(void)
 	errors += sonde_pool_stats_of("nobody", &told) != (sonde_is_on() ? SONDE_ERR_UNKNOWN : SONDE_ERR_OFF);
 }
 
-/* For malloc's blocks. */
+/* Queries malloc's blocks. */
 static int asks_of_malloc(void)
 {
 	struct sonde_pool_stats before = {0}, during = {0}, after = {0};
 	void *volatile block = malloc(1);
-	free(block); /* there is a heap now */
+	free(block); /* the heap exists now */
 	int code = sonde_pool_stats_of(NULL, &before);
 	block = malloc(1 << 20);
 	code = code ? code : sonde_pool_stats_of(NULL, &during);

@@ -34,7 +34,7 @@
 static _Atomic int *is_over;           /* shared with the child */
 static volatile uint64_t inverted = 1; /* so that the secret itself is in no register of the searching process */
 
-/* Not through prctl() or syscall(), which are watched. */
+/* Makes the system call without prctl() or syscall(), which are interposed. */
 static void forbid_raw(void)
 {
 #ifdef __aarch64__
@@ -99,7 +99,7 @@ static unsigned count_pool(int fd)
 	return words;
 }
 
-/* Of all rings that the recorder has; −1: they cannot be read. */
+/* Counts words of the secret in all rings of the recorder; −1: the rings cannot be read. */
 static int count_words(pid_t recorder)
 {
 	unsigned words = 0, pools = 0;
@@ -116,7 +116,8 @@ static int count_words(pid_t recorder)
 	return pools ? (int)words : -1;
 }
 
-/* Rings that are mapped; with `among`, of these. Their inodes to `out`. */
+/* Stores the inodes of mapped rings in `out` and returns their number; with `among`, only those that are among
+ * these. */
 static int list_rings(unsigned long out[FDS], const unsigned long *among, int among_count)
 {
 	char line[4096];

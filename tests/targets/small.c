@@ -1,4 +1,4 @@
-/* small.c: a static program with little memory: small N touches N KiB and prints its peak RSS since exec in bytes,
+/* small.c: a static program with little memory: `small N` touches N KiB and prints, in bytes, its peak RSS since exec,
  * from /proc/self/status. */
 #include <fcntl.h>
 #include <stdio.h>

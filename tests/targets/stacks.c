@@ -60,7 +60,7 @@ void pong(int depth)
 	no_tail_call();
 }
 
-/* descend three times the work of ping and pong. */
+/* Gives descend three times the work of ping and pong together. */
 static void recursion(void)
 {
 	while (!is_over()) {
@@ -177,7 +177,8 @@ static void signals(void)
 	handle(0);
 }
 
-/* What the main stack holds is read from the running process: the handler must run longer than that takes. */
+/* Burns in a handler on another stack. The main stack is read from the running process, so the handler must run longer
+ * than reading it takes. */
 static void signals_elsewhere(void)
 {
 	static char capacity[64 << 10];

@@ -39,7 +39,7 @@ static void sleep_until(uint64_t ns)
 	}
 }
 
-/* On the thread's own clock, which is looked at in turns short enough. */
+/* Spins for an amount of CPU time of the thread; reads the clock often enough. */
 static void spin(uint64_t cpu_ns)
 {
 	uint64_t end_ns = read_ns(CLOCK_THREAD_CPUTIME_ID) + cpu_ns;

@@ -50,7 +50,7 @@ static char *map_b(size_t size_b)
 	char *map = mmap(NULL, size_b, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (map == MAP_FAILED)
 		exit(2);
-	madvise(map, size_b, MADV_NOHUGEPAGE); /* a fault a page */
+	madvise(map, size_b, MADV_NOHUGEPAGE); /* one fault per page */
 	return map;
 }
 
@@ -119,7 +119,7 @@ static void use_handovers(int count)
 
 static void use_files(int count)
 {
-	rest_ms(300); /* it is seen with those that it has */
+	rest_ms(300); /* it is read with these files open */
 	for (int i = 0; i < count; i++)
 		if (open("/dev/null", O_RDONLY) < 0)
 			exit(2);
@@ -154,7 +154,7 @@ static void use_known(int count, const char *directory)
 	use_sleeps(count / 10000);
 }
 
-/* Has a child that uses `times` as much, and the next one's; its pid. */
+/* Makes a child that uses `times` as much and makes the next child; returns its pid. */
 static pid_t have_child(int count, int times, int next, const char *directory)
 {
 	pid_t pid = fork(), inner = 0;
@@ -166,7 +166,7 @@ static pid_t have_child(int count, int times, int next, const char *directory)
 		inner = have_child(count, next, 0, directory);
 	use_known(count * times, directory);
 	dprintf(1, "child_%d %d\n", times, (int)getpid());
-	rest_ms(900); /* it is read, with details */
+	rest_ms(900); /* the process is read by then, with details */
 	if (inner && waitpid(inner, NULL, 0) != inner)
 		_exit(2);
 	_exit(0);

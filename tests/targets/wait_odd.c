@@ -292,7 +292,7 @@ static void *wait_unless_cancelled(void *arg)
 	return NULL;
 }
 
-/* There is always something to take: it is cancelled all the same. */
+/* Cancels a thread in a wait that always succeeds at once: it must be cancelled all the same. */
 static void cancelled(void)
 {
 	pthread_t thread;
@@ -324,7 +324,7 @@ static void *run_shortly(void *arg)
 	return arg;
 }
 
-/* 5000 threads, 50 at a time, each with a few calls: a ring for each that lives is room enough. */
+/* Runs 5000 threads, 50 at a time, each with a few calls: one ring per living thread must be enough. */
 static void churn(void)
 {
 	pthread_t threads[50];

@@ -69,7 +69,7 @@ static uint64_t begin_hold(struct known *known, uint64_t requested_ns)
 	return taken_ns - requested_ns;
 }
 
-/* The last of them. */
+/* Ends a hold. Only the end of the last holder's hold counts. */
 static void end_hold(struct known *known)
 {
 	if (--known->holders || !known->askers)
@@ -123,7 +123,7 @@ static NO_INLINE void with_inner(long ns)
 	inner.waited_ns += waited;
 }
 
-/* Now this lock is the narrow one, now the other. */
+/* Takes two locks, of which either is the bottleneck in turn. */
 static void *convoy_run(void *arg)
 {
 	(void)arg;
@@ -156,7 +156,7 @@ static void convoy(void)
 	say("inner", &inner);
 }
 
-/* Held twice at once by its thread: until it has given it up twice. */
+/* Locks a recursive mutex twice: it is held until it was unlocked twice. */
 static NO_INLINE void *nest(void *arg)
 {
 	pthread_mutex_t *lock = arg;

@@ -175,7 +175,8 @@ static int cycles(const char *path, long number)
 	return status_kb("VmRSS:") > resident_kb + 8192 ? 47 : 0;
 }
 
-/* With less and less memory forbidden the program runs on, at first unrecorded and with nothing taken or left. */
+/* Starts recording under limits of memory that are relaxed step by step: the program always runs on, at first
+ * unrecorded, and a failed start leaves nothing behind. */
 static int limits(const char *path, long number)
 {
 	struct rlimit before, limit;

@@ -1,8 +1,8 @@
 /* diff_bench.c: compares two results of `sonde bench --json` from different times, whose runs are independent
  * (bench/diff_bench.h).
  *
- * Drift of the machine between the two is invisible in the runs of either, so a change below SONDE_CHANGE_DRIFT gets no
- * verdict; `sonde bench --vs` interleaves both commands and needs no such margin.
+ * If the speed of the machine drifted between the two results, neither of them shows it, so a change below
+ * SONDE_CHANGE_DRIFT gets no verdict; `sonde bench --vs` interleaves both commands and needs no such margin.
  */
 #include "cli/bench/diff_bench.h"
 

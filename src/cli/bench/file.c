@@ -25,7 +25,7 @@ int sonde_bench_file_is(const char *path)
 	return text[strspn(text, " \t\r\n")] == '{';
 }
 
-/* Converts times in seconds back to ns, the unit of measurement. */
+/* Reads the value of a metric; times in seconds become ns, the unit in which they were measured. NAN = unknown. */
 static double value_of(const json_t *side, enum sonde_versus_metric metric)
 {
 	const struct sonde_versus_row *row = sonde_versus_row(metric);

@@ -12,19 +12,19 @@ struct sonde_bench_file {
 	struct sonde_versus_pair *pairs; /* unknown values are NAN */
 	size_t count;
 	struct sonde_bench_machine machine;
-	char *command; /* the candidate's */
+	char *command; /* command line of the candidate */
 	size_t failed;
-	int is_cut_short; /* it was interrupted, or stopped early */
+	int is_cut_short; /* the measurement was interrupted, or stopped early */
 };
 
 /* True if a file starts like JSON; 0 also if it cannot be read. */
 int sonde_bench_file_is(const char *path);
 
-/* 0, or a negative errno with a message that names the path. */
+/* Reads a file. 0, or a negative errno with a message that names the path. */
 int sonde_bench_file_read(struct sonde_bench_file *out, const char *path);
 void sonde_bench_file_fini(struct sonde_bench_file *file);
 
-/* Parses an array "runs" of either file; the caller frees it. -EBADMSG: wrong form; -ENOMEM. No message. */
+/* Parses the array "runs" of either kind of file; the caller frees *out. -EBADMSG: wrong form; -ENOMEM. No message. */
 int sonde_bench_file_runs(struct sonde_versus_pair **out, size_t *count, const json_t *runs);
 
 /* Combines the runs of two files, one per side, into independent pairs; the caller frees them. */

@@ -24,7 +24,8 @@ static void put_side(struct sonde_json *json, const struct sonde_versus *versus,
 	sonde_json_end(json);
 }
 
-/* Differences have no speed-up, and metrics that are not tested have no verdict. */
+/* Writes the change of a metric. A change that is a difference has no speed-up, and a metric that is not tested has no
+ * verdict. */
 static void put_change(struct sonde_json *json, const struct sonde_versus *versus, enum sonde_versus_metric metric)
 {
 	const struct sonde_change *change = &versus->change[metric];
@@ -53,7 +54,7 @@ static void put_metrics(struct sonde_json *json, const struct sonde_versus *vers
 	sonde_json_end(json);
 }
 
-/* With independent runs the shorter side has missing entries. */
+/* True if side `side` has a run i: with independent runs, one side may have fewer runs than the other. */
 static int is_there(const struct sonde_versus *versus, size_t i, int side)
 {
 	return !versus->is_unpaired || !isnan(versus->pair[i].value[side][SONDE_VERSUS_WALL]);

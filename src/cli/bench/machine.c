@@ -11,7 +11,7 @@
 #include "source/resource/cgroup.h"
 #include "util/file.h"
 
-/* Files whose first line is the value. */
+/* Keys whose value is the first line of a file. */
 static const struct {
 	const char *key, *path;
 } files[] = {
@@ -29,7 +29,7 @@ static void put(struct sonde_bench_machine *out, const char *key, const char *va
 			snprintf(out->value[i], sizeof out->value[i], "%.*s", (int)strcspn(value, "\n"), value);
 }
 
-/* x86 has a model name; AArch64 the register that identifies the core. */
+/* Identifies the CPU: on x86 by its model name, on AArch64 by the register that identifies the core. */
 static void put_cpu(struct sonde_bench_machine *out)
 {
 	char text[8192];

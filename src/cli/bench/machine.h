@@ -13,7 +13,7 @@ struct sonde_bench_machine {
 	char value[SONDE_BENCH_MACHINE_KEYS][SONDE_BENCH_MACHINE_B]; /* in the order of the keys; "" = unknown */
 };
 
-/* This machine, and what this process may use of it. */
+/* Identifies this machine, including the limits on what this process may use of it. */
 void sonde_bench_machine_here(struct sonde_bench_machine *out);
 
 /* Writes the members of an object "host". */

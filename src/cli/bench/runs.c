@@ -132,7 +132,7 @@ static int is_line(char **words)
 	return !words[1] && !sonde_shell_is_plain(words[0]);
 }
 
-/* The command line as it is shown and written. */
+/* Makes the command line in the form that is shown and written: without secrets. */
 static int redact(struct sonde_bench_runs *runs, int side, char *const *words)
 {
 	char **redacted = sonde_redacted_words(words, NULL);
@@ -177,7 +177,7 @@ int sonde_bench_runs_measure(struct sonde_bench_runs *runs)
 		return code;
 	if (!runs->versus.count)
 		return sonde_error(EINTR, "interrupted before any run finished");
-	if (code) { /* keeps what was measured, although it is incomplete */
+	if (code) { /* keep what was measured, although it is incomplete */
 		snprintf(runs->error, sizeof runs->error, "%s", sonde_error_text());
 		runs->show.error = runs->error;
 	}

@@ -21,7 +21,7 @@ struct sonde_bench_runs {
 	struct sonde_bench_show show;
 	/* Private. */
 	char *line[SONDE_SIDES];
-	char *shown[SONDE_SIDES]; /* the same without secrets; NULL: there are none */
+	char *shown[SONDE_SIDES]; /* `line` without secrets; NULL: it has none */
 	char **argv[SONDE_SIDES];
 	char *shell[SONDE_SIDES][4];
 	struct sonde_versus_pair *pairs;
@@ -29,9 +29,9 @@ struct sonde_bench_runs {
 	char error[512]; /* cause of an early stop; "" = none */
 };
 
-/* A command of one word that is more than a program's name is a shell line. With `by_shell`, or if one side is a shell
- * line, the shell runs both sides, so that both include its cost. `baseline` NULL: one command. The words must outlive
- * `runs`. */
+/* Prepares runs of one or two commands. A command of a single word is a shell line if the word is more than a program's
+ * name. With `by_shell`, or if one side is a shell line, the shell runs both sides, so that the times of both include
+ * the shell's. `baseline` NULL: one command. The words must outlive `runs`. */
 int sonde_bench_runs_init(struct sonde_bench_runs *runs, char **candidate, char **baseline, int by_shell);
 
 /* Runs until the result is good enough (analyze/diff/versus.h), or a signal asks us to stop. -ECANCELED: a command
@@ -39,7 +39,8 @@ int sonde_bench_runs_init(struct sonde_bench_runs *runs, char **candidate, char 
  * `show.error`, and returns 0. */
 int sonde_bench_runs_measure(struct sonde_bench_runs *runs);
 
-/* The exit code for an error of measuring; and, with --gate, the exit code for a verdict. */
+/* The first function returns the exit code for the result of measuring, the second the exit code for a verdict with
+ * --gate. */
 int sonde_bench_runs_exit(const struct sonde_bench_runs *runs, int code);
 int sonde_bench_gate(enum sonde_verdict verdict);
 

@@ -20,7 +20,7 @@ struct sonde_bench_show {
 	int interrupted;
 	const char *error; /* cause of an early stop; NULL = none */
 	const struct sonde_bench_machine *machine;
-	/* For `sonde try`; NULL and 0 = none. */
+	/* Set for `sonde try` only; otherwise NULL and 0. */
 	const char *experiment, *what;
 	size_t attempt;
 	const char *baseline_at; /* when the baseline was measured, unless interleaved */
@@ -28,7 +28,7 @@ struct sonde_bench_show {
 
 void sonde_bench_text(const struct sonde_bench_show *show, const struct sonde_format_options *style, FILE *out);
 
-/* bench/bench.c documents the keys in its glossary. */
+/* Writes the result as JSON. The glossary in bench/bench.c documents the keys. */
 void sonde_bench_json(const struct sonde_bench_show *show, FILE *out);
 
 /* Writes the array of runs; its key must have been written. */

@@ -40,7 +40,7 @@ static void put_counts(struct table *table)
 
 /* --- one command ------------------------------------------------------------------------------------------------- */
 
-/* Metrics that are always zero have no row. */
+/* Prints a table of metrics; metrics that are always zero have no row. */
 static void put_one(struct table *table)
 {
 	sonde_figures_command(&table->figures, "", table->show->command[SONDE_CANDIDATE]);
@@ -58,7 +58,7 @@ static void put_one(struct table *table)
 
 /* --- two commands ------------------------------------------------------------------------------------------------ */
 
-/* "1.203 s ±0.4 %" */
+/* Writes "1.203 s ±0.4 %". */
 static void put_mean(struct table *table, enum sonde_versus_side side, enum sonde_versus_metric metric)
 {
 	const struct sonde_spread *spread = &table->versus->spread[side][metric];
@@ -122,7 +122,7 @@ static const char *name_of(enum sonde_versus_metric metric)
 	return label + strspn(label, " ");
 }
 
-/* "improved: 1.225× faster by CPU time (95 %: 1.219 to 1.231), p < 0.001" */
+/* Writes "improved: 1.225× faster by CPU time (95 %: 1.219 to 1.231), p < 0.001". */
 static void put_verdict(struct table *table)
 {
 	const struct sonde_versus *versus = table->versus;
@@ -134,7 +134,7 @@ static void put_verdict(struct table *table)
 	else
 		sonde_buf_printf(&table->figures.line, "%s by %s time", sonde_change_words(change->by).text,
 				 name_of(versus->by));
-	int is_slower = change->by < 1; /* then all three are candidate ÷ baseline */
+	int is_slower = change->by < 1; /* if so, write the factor and its interval as candidate ÷ baseline */
 	if (change->is_ratio && isfinite(change->high))
 		sonde_buf_printf(&table->figures.line, " (95 %%: %.3f to %.3f)",
 				 is_slower ? 1 / change->high : change->low,
@@ -143,7 +143,8 @@ static void put_verdict(struct table *table)
 	sonde_figures_sentence(&table->figures, "");
 }
 
-/* True if even completely separated values could not reach p < 0.01, if this is the only metric that differs. */
+/* True if there are too few runs to reach p < 0.01, even if all runs of one side are faster than all runs of the other
+ * and only this metric differs. */
 static int is_too_few(const struct sonde_versus *versus, const struct sonde_change *change)
 {
 	return versus->is_unpaired ? change->baseline < 6 || change->candidate < 6 : change->baseline < 10;
@@ -280,7 +281,7 @@ static void put_notes(struct table *table)
 	}
 }
 
-/* "attempt 3       a table instead of a switch" */
+/* Writes "attempt 3 a table instead of a switch". */
 static void put_experiment(struct table *table)
 {
 	const struct sonde_bench_show *show = table->show;

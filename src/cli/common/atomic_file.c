@@ -17,7 +17,7 @@
 #include "run/signals.h"
 #include "util/error.h"
 
-/* The unfinished file; only for the signal handler. */
+/* Name of the unfinished file, for the signal handler. */
 static char *volatile unfinished;
 
 static void give_up(int number)
@@ -34,7 +34,7 @@ static void catch_signals(void)
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
 		if (signal(signals[i], give_up) == SIG_IGN)
 			signal(signals[i], SIG_IGN);
-	/* exceeding the limit becomes a write error, which leaves no partial file */
+	/* exceeding the limit for file sizes becomes a write error, which leaves no partial file */
 	sonde_signals_ignore_file_limit(NULL);
 }
 
@@ -75,7 +75,7 @@ static int publish(const struct sonde_atomic_file *file)
 {
 	int failed = file->force ? rename(file->name, file->path)
 				 : renameat2(AT_FDCWD, file->name, AT_FDCWD, file->path, RENAME_NOREPLACE);
-	if (failed && !file->force && errno == EINVAL) { /* the file system does not support both flags together */
+	if (failed && !file->force && errno == EINVAL) { /* the file system does not support this pair of flags */
 		int rc = check(file);
 		if (rc)
 			return rc;

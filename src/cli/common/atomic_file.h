@@ -19,9 +19,9 @@ struct sonde_atomic_file {
 	int force;
 };
 
-/* Creates the file, empty, accessible to its owner only. `path` must live until it is closed. 0, or a negative errno
- * with a message, after which nothing must be closed: -EEXIST without force, -EINVAL if the existing file is not
- * regular. */
+/* Creates the file, empty, accessible to its owner only. `path` must live until the file is closed. 0, or a negative
+ * errno with a message, after which nothing must be closed: -EEXIST if the file exists and `force` is 0, -EINVAL if the
+ * existing file is not regular. */
 int sonde_atomic_file_open(struct sonde_atomic_file *out, const char *path, int force);
 
 /* Syncs the file and gives it its name; or removes it if `error` is not 0. Returns `error`, or a negative errno with a

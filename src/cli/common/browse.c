@@ -81,7 +81,8 @@ static const char *variable(const char *name)
 	return value && *value ? value : NULL;
 }
 
-/* Explains how to reach the page from the other end of an ssh connection: "CLIENT PORT SERVER PORT". */
+/* Explains how to reach the page from the other end of an ssh connection, whose variable is "CLIENT PORT SERVER
+ * PORT". */
 static void say_tunnel(FILE *out, unsigned port)
 {
 	char server[80] = "HOST", ssh_port[8] = "", from[80];
@@ -115,8 +116,8 @@ static void exec_browser(const char *where)
 	execvp(words[0], words);
 }
 
-/* Does not wait for the browser. It is a grandchild, so that init reaps it: ignoring SIGCHLD would also lose the end of
- * the recorder that `sonde live` waits for. */
+/* Starts a browser and does not wait for it. The browser is a grandchild, so that init reaps it. Ignoring SIGCHLD
+ * instead would also hide the end of the recorder, for which `sonde live` waits. */
 static void open_browser(const char *where)
 {
 	pid_t child = fork();
@@ -131,8 +132,8 @@ static void open_browser(const char *where)
 }
 
 /* All users can read a browser's command line, so the browser is given a private file that redirects to the link with
- * the token. It is in the home folder, because sandboxed browsers see no other, until the command ends. NULL: it could
- * not be created. */
+ * the token. The file is in the home folder, because sandboxed browsers see no other folder, and is removed when the
+ * command ends. Returns NULL if it could not be created. */
 static const char *opener_make(struct sonde_browse *browse, const char *url)
 {
 	const char *home = variable("HOME");

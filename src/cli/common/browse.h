@@ -14,7 +14,7 @@ struct sonde_browse {
 	uint64_t port;
 	char *token;   /* owned; NULL = none */
 	char *opener;  /* a file that redirects a browser to the page; NULL = none */
-	int opener_of; /* pid of the process that removes it */
+	int opener_of; /* pid of the process that removes that file */
 	int no_open, no_token;
 };
 
@@ -40,14 +40,15 @@ int sonde_browse_make_token(struct sonde_browse *browse);
 /* Options for the server; texts are borrowed. */
 struct sonde_server_options sonde_browse_server(const struct sonde_browse *browse);
 
-/* The exit code for a failure `rc` of the server. */
+/* Returns the exit code for an error `rc` of the server. */
 int sonde_browse_code(int rc);
 
 /* Prints the URL, and how to reach it over ssh, and opens a browser if there is one; returns whether it did. */
 int sonde_browse_announce(struct sonde_browse *browse, const struct sonde_server *server, FILE *out, int quiet);
 
-/* Blocks these signals, except those ignored from the start (nohup, background jobs of scripts), for sigwait(): call
- * before any thread starts. `before` (may be NULL): what was blocked before. */
+/* Blocks the signals `numbers`, so that sigwait() can receive them, except signals that were ignored from the start
+ * (nohup, background jobs of scripts). Call it before any thread starts. `before` (may be NULL) receives the previous
+ * mask. */
 void sonde_browse_block(sigset_t *out, const int *numbers, size_t count, sigset_t *before);
 
 #endif

@@ -1,4 +1,5 @@
-/* checks.c: what the kernel and the machine allow: each check reads one fact and explains what it means for recording.
+/* checks.c: checks what the kernel and the machine allow: each check reads one fact and explains what the fact means
+ * for recording.
  *
  * Where possible, a check tries the operation itself (perf_event_open), because files in /proc/sys do not reflect
  * seccomp, containers and capabilities. Nothing here has a lasting effect.

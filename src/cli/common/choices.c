@@ -32,7 +32,7 @@ static const char *weight_at(size_t i)
 	return i < SONDE_WEIGH_COUNT ? sonde_weigh_rows[i].name : NULL;
 }
 
-/* A pool's name is also valid. */
+/* Lists the values of HEAP that are the same for all recordings; the name of a memory pool is valid, too. */
 static const char *heap_at(size_t i)
 {
 	static const char *const heaps[] = {SONDE_WEIGH_MALLOC, SONDE_WEIGH_MAPPINGS};
@@ -51,7 +51,7 @@ static const char *change_at(size_t i)
 
 static const struct {
 	const char *argument;
-	const char *(*at)(size_t i); /* NULL after the last */
+	const char *(*at)(size_t i); /* the i-th value; NULL after the last */
 } choices[] = {
     {"KEY", sort_at},  {"FORMAT", format_at}, {"SECTION", section_at}, {"METRIC", weight_at},
     {"HEAP", heap_at}, {"PLOT", plot_at},     {"CHANGE", change_at},

@@ -60,8 +60,8 @@ static size_t smallest(size_t a, size_t b, size_t c)
 	return least < c ? least : c;
 }
 
-/* Edits (insert, delete, replace, swap neighbours) that turn one word into the other; overlong words count as far
- * apart. */
+/* Returns the number of edits (insert, delete, replace, swap neighbours) that turn one word into the other; overlong
+ * words count as very different. */
 static size_t edit_distance(const char *from, const char *to)
 {
 	enum { LONGEST = 40 };
@@ -96,7 +96,7 @@ int sonde_command_nearer(const char *word, const char *candidate, const char **b
 	return 1;
 }
 
-/* Columns that a UTF-8 text takes. */
+/* Returns the width of a UTF-8 text in columns. */
 static size_t width(const char *text)
 {
 	size_t columns = 0;

@@ -45,11 +45,12 @@ const struct sonde_command *sonde_command_find(const char *name);
  * whether it did. */
 int sonde_command_nearer(const char *word, const char *candidate, const char **best);
 
-/* Parses by the option rows, which tell where values go. `found` (NULL = not needed) is called in order for each option
- * without a place, then for each other word with option = NULL; it returns 0, or an exit code after printing a message.
- * After `--` every word is a plain word; with stop_at_word such words are left to the caller. *remainder is the index
- * of the first of them, or argc. An unknown option prints a message that suggests the closest one and returns `wrong`.
- * -h and --help print the command's help and set *done. */
+/* Parses words according to the command's option rows, most of which say where to store the value. First, `found` (NULL
+ * = not needed) is called, in order, for each option whose row has no place for the value; then, with option = NULL,
+ * for each word that is not an option. It returns 0, or an exit code after printing a message. After `--`, no word is
+ * an option; with stop_at_word, words that are not options are left to the caller. `remainder` becomes the index of the
+ * first word left to the caller, or argc. An unknown option prints a message that suggests the closest one and returns
+ * `wrong`. -h and --help print the command's help and set `done`. */
 struct sonde_parse {
 	const struct sonde_command *command;
 	int (*found)(void *context, const struct sonde_option *option, const char *value);
@@ -72,7 +73,7 @@ int sonde_command_complain(const char *command, int code);
 /* Prints lines in the format of a command's glossary. */
 void sonde_command_glossary(const char *lines);
 
-/* "-F, --rate HZ" */
+/* Writes the names of an option and its argument: "-F, --rate HZ". */
 void sonde_command_option_label(const struct sonde_option *option, char *out, size_t out_b);
 
 /* Prints a line for each command that is not hidden. */

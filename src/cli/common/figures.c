@@ -32,7 +32,7 @@ void sonde_figures_line_right(struct sonde_figures *figures, int width)
 	sonde_buf_clear(&figures->line);
 }
 
-/* A dash if unknown. */
+/* Prints a value right-aligned; a dash if it is unknown. */
 static void put_value(struct sonde_figures *figures, enum sonde_unit unit, double value, int is_known)
 {
 	if (is_known)
@@ -84,7 +84,7 @@ void sonde_figures_spread_json(struct sonde_json *json, enum sonde_unit unit, co
 	const struct {
 		const char *key;
 		double value;
-		size_t least; /* runs that it needs */
+		size_t least; /* minimum number of runs for this statistic */
 	} members[] = {
 	    {"mean", spread->mean, 1},
 	    {"ci95_low", spread->mean - spread->half, 2},

@@ -25,10 +25,11 @@ void sonde_figures_fini(struct sonde_figures *figures);
 void sonde_figures_right(struct sonde_figures *figures, const char *text, int width);
 void sonde_figures_line_right(struct sonde_figures *figures, int width);
 
-/* A command, cut at the end of the line, after a name in the label column; "" = none. */
+/* Prints a name in the label column, then a command, cut at the end of the line. `command` "" = prints nothing. */
 void sonde_figures_command(struct sonde_figures *figures, const char *name, const char *command);
 
-/* Mean, interval, standard deviation, min, median, max; a row does not end its line. */
+/* The first function prints headings, the second a row: mean, interval, standard deviation, min, median, max. The row
+ * does not end with a newline. */
 void sonde_figures_spread_headings(struct sonde_figures *figures);
 void sonde_figures_spread(struct sonde_figures *figures, const char *label, enum sonde_unit unit,
 			  const struct sonde_spread *spread);

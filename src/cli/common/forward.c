@@ -14,7 +14,7 @@ int sonde_forward_parse(struct sonde_parse *parse, int argc, char **argv, char *
 {
 	const char *name = parse->command->name;
 	parse->stop_at_word = 1;
-	parse->wrong = SONDE_EXIT_OURS; /* 2 may be the program's own exit code */
+	parse->wrong = SONDE_EXIT_OURS; /* not 2, which may be the program's own exit code */
 	int code = sonde_command_parse(parse, argc, argv);
 	if (code || parse->done)
 		return code;

@@ -16,14 +16,15 @@
 
 #define SONDE_FORWARD_LEAST_INTERVAL_NS SONDE_RESOURCES_LEAST_INTERVAL_NS
 
-/* Parses options, then the command, or -p without a command. −1: continue; else the exit code, after printing an
- * error. */
+/* Parses options, and then either a command or, if -p was given, no command. Returns −1 to continue, else the exit
+ * code, after printing an error. */
 int sonde_forward_parse(struct sonde_parse *parse, int argc, char **argv, char ***command, const pid_t *pid);
 
 /* Prints why nothing was recorded, after the command's name; returns the exit code. `rc`: from sonde_supervise(). */
 int sonde_forward_failure(const char *command, const struct sonde_record_options *record, int rc);
 
-/* Ends like the program, whose status is as from wait(2): returns its exit code, or raises its signal. */
+/* Ends like the program: returns its exit code, or raises the signal that ended it. `status`: the program's, as from
+ * wait(2). */
 int sonde_forward(int status);
 
 #endif

@@ -39,8 +39,8 @@ int sonde_output_open(struct sonde_output *out, const char *path, int force)
 	return 0;
 }
 
-/* Finds out why writing failed: the stream does not keep errno, but one more byte, of an output that is incomplete
- * anyway, fails for the same reason. */
+/* Finds out why writing failed: the stream does not keep errno, but writing one more byte fails for the same reason
+ * (and does no harm, since the output is incomplete anyway). */
 static int cause_of(FILE *file)
 {
 	clearerr(file);

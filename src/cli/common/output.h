@@ -13,13 +13,13 @@ struct sonde_output {
 	int made;         /* we created the file, and remove it if writing fails */
 };
 
-/* A new file is accessible to the user only (0600), like recordings: it contains their command lines and paths. An
- * existing file keeps its mode, and is refused without `force`. `path` NULL or "-": the standard output. 0 or a
- * negative errno. */
+/* Opens an output. A new file is accessible to the user only (0600), like recordings, because it contains command lines
+ * and paths from the recording. An existing file keeps its mode, and is refused without `force`. `path` NULL or "-":
+ * the standard output. 0 or a negative errno. */
 int sonde_output_open(struct sonde_output *out, const char *path, int force);
 
-/* Closes the output; 0, or the negative errno of a failed write (the file is removed then). A reader that closed a pipe
- * is not an error. */
+/* Closes the output; 0, or the negative errno of a failed write (the file is removed then). It is not an error if the
+ * output is a pipe whose reader has closed it. */
 int sonde_output_close(struct sonde_output *output, int code);
 
 /* Renders a report into a file opened as above. 0 or a negative errno with a message. */
@@ -35,8 +35,8 @@ void sonde_output_style(struct sonde_format_options *out, FILE *file);
 /* The most recent *.sonde in the working directory; -ENOENT with a message if there is none. */
 int sonde_output_newest(char *out, size_t out_b);
 
-/* An unnamed file on a disk with enough space, else in memory (`name` is then its name in the kernel). Returns a
- * descriptor above the standard streams, which may be closed; or a negative errno. */
+/* Creates an unnamed file on a disk with enough space, else in memory (`name` is then the name that the kernel shows
+ * for it). Returns a descriptor above the standard streams, which may be closed; or a negative errno. */
 int sonde_output_nameless(const char *name);
 
 /* True if a file name ends with `end` and has something before it; false for NULL. */

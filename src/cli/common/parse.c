@@ -1,8 +1,9 @@
 /* parse.c: parses options by the rows of a command.
  *
- * A row tells the type of its value and where it goes; the command's own functions handle the rest. Two passes over the
- * words: the first handles options, the second the other words, so that a command knows its options before its files,
- * whatever their order. Rejected: getopt_long(), which needs tables of its own and prints its own messages.
+ * An option's row gives the type of the value and where to store it; the command's own functions handle options without
+ * such a place. There are two passes over the words: the first handles options, the second the other words, so that a
+ * command knows all its options before it sees its files, in whatever order they were given. Rejected: getopt_long(),
+ * which needs tables of its own and prints its own messages.
  */
 #include "cli/common/command.h"
 
@@ -170,7 +171,7 @@ static int hand_out(struct walk *walk, const struct sonde_option *option, const 
 
 /* --- the words --------------------------------------------------------------------------------------------------- */
 
-/* The value of an option that requires one: what follows in the same word, else the next word. */
+/* Takes the value of an option that requires one: the rest of the same word, or else the next word. */
 static int take_value(struct walk *walk, const struct sonde_option *option, const char *behind)
 {
 	const char *value = behind;
@@ -211,7 +212,8 @@ static int take_long(struct walk *walk, const char *word)
 	return hand_out(walk, option, behind);
 }
 
-/* "-q", "-qf json", "-F999": flags first; the rest of the word, or the next word, is the value of the last letter. */
+/* Handles a word of one-letter options, such as "-q", "-qf json" or "-F999". The first letter that takes a value ends
+ * the word: its value is the rest of the word, or the next word. */
 static int take_letters(struct walk *walk, const char *word)
 {
 	for (const char *letter = word + 1; *letter; letter++) {
@@ -231,7 +233,8 @@ static int take_letters(struct walk *walk, const char *word)
 	return 0;
 }
 
-/* Behind "--" everything is a word: the rest of a command that has one, else words like those before. */
+/* Handles the words after "--", none of which is an option: with stop_at_word they are left to the caller, otherwise
+ * they are treated like the words before "--". */
 static int take_rest(struct walk *walk)
 {
 	int code = 0;

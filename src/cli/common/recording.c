@@ -28,7 +28,7 @@ static void say_warning(const struct sonde_record_options *options, const char *
 	if (options->quiet)
 		return;
 	sonde_buf_init(&scratch, WARNING_MAX_B);
-	fprintf(stderr, "sonde: warning: %s\n", sonde_clean_text(&scratch, text)); /* it may contain names of devices */
+	fprintf(stderr, "sonde: warning: %s\n", sonde_clean_text(&scratch, text)); /* may contain names of devices */
 	sonde_buf_fini(&scratch);
 }
 

@@ -12,7 +12,7 @@
 /* A row of common/recording.def: the options of a source, which are defined in the source's own file. */
 #define SONDE_RECORDING_OF(source) SONDE_TABLE(&sonde_source_##source.options)
 
-/* Must be the first member of the struct that these options are stored in. */
+/* The values of these options. It must be the first member of the struct that is the context of the option rows. */
 struct sonde_recording {
 	struct sonde_record_options options;
 	char output[4200]; /* the default file name */
@@ -31,7 +31,8 @@ int sonde_recording_set_stack(void *context, const char *value);
 int sonde_recording_set_carbon_intensity(void *context, const char *value);
 int sonde_recording_set_country(void *context, const char *value);
 
-/* Checks for options that exclude each other: an exit code, after printing an error; 0 = none. `command`: its name. */
+/* Checks for options that exclude each other. Returns an exit code after printing an error, or 0 if there are none.
+ * `command`: the command's name. */
 int sonde_recording_check(const struct sonde_recording *recording, const char *command);
 
 /* The manual pages of all sources in one text; to be freed. */

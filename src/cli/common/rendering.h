@@ -8,7 +8,7 @@
 #include "export/format.h"
 #include "session/session.h"
 
-/* Options of both; sonde_rendering_take() handles those without a place. */
+/* The options that both commands have; sonde_rendering_take() handles those whose row has no place for the value. */
 extern const struct sonde_option sonde_rendering_options[];
 
 enum { SONDE_RENDERING_PASSES_MAX = 64, SONDE_RENDERING_THRESHOLDS_MAX = 64 };
@@ -21,10 +21,10 @@ struct sonde_rendering {
 	const char *sections;
 	const char *from, *to; /* as typed */
 	const char *thread;    /* a tid or a name */
-	const char *diff;      /* two snapshots */
+	const char *diff;      /* names of two snapshots */
 	const char *weigh, *at, *heap_of;
 	uint64_t most_b;  /* size limit for html; 0 = default */
-	const char *plot; /* name of a plot, or list; NULL = none */
+	const char *plot; /* name of a plot, or "list"; NULL = none */
 	int force, quiet;
 	int is_named_like_recording; /* without an output: write a file named like the recording */
 	struct sonde_pass_options pass;
@@ -34,7 +34,7 @@ struct sonde_rendering {
 	const char *thresholds[SONDE_RENDERING_THRESHOLDS_MAX];
 	const struct sonde_pass *passes[SONDE_RENDERING_PASSES_MAX]; /* chosen by sonde_rendering_run() */
 	size_t pass_count;
-	/* A format that a command sets instead of naming one; NULL = none. */
+	/* A format that a command sets directly instead of by name; NULL = none. */
 	const struct sonde_format *picture;
 };
 

@@ -58,7 +58,7 @@ static int has_stacks(const struct sonde_rendering *rendering, const struct sond
 	return format->export ? format->weighs : has_section(rendering, "calltree");
 }
 
-/* True if --heap-of only selects the heap for the timeline. */
+/* True if --heap-of was given only to select the heap that the timeline shows. */
 static int is_of_timeline(const struct sonde_rendering *rendering, const struct sonde_format *format)
 {
 	return rendering->heap_of && !rendering->weigh && !rendering->at && !format->export &&

@@ -10,7 +10,7 @@ static inline int sonde_weigh_is_given(const struct sonde_rendering *rendering)
 	return rendering->weigh || rendering->at || rendering->heap_of;
 }
 
-/* Sets render->pass.weigh; call after passes, threads and times are chosen. 0, or an exit code after printing a
+/* Sets render->pass.weigh; call it after the passes, threads and times were chosen. 0, or an exit code after printing a
  * message. */
 int sonde_weigh_choose(struct sonde_rendering *rendering, const struct sonde_session *session,
 		       const struct sonde_format *format);

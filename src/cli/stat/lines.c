@@ -55,7 +55,8 @@ int sonde_stat_lines_has_said(const struct sonde_stat_lines *text, const char *w
 	return 0;
 }
 
-/* Outside of its group, a label of the system could be mistaken for the program's. */
+/* Returns the label of an unknown figure. In that list, outside its group, a label of the system's figures could be
+ * mistaken for one of the program's. */
 static const char *name_of(const char *label, enum sonde_stat figure)
 {
 	return figure == SONDE_STAT_MACHINE_CPU      ? "system CPU"

@@ -14,9 +14,9 @@ struct sonde_stat_lines {
 	const struct sonde_stat_show *show;
 	const struct sonde_format_options *style;
 	FILE *out;
-	const char *group; /* heading to print before the next line; NULL = printed */
+	const char *group; /* heading to print before the next line; NULL = none, or already printed */
 	const char *label;
-	struct sonde_buf figure, remark; /* of the current line; the caller initialises and frees them */
+	struct sonde_buf figure, remark; /* of the current line; initialised and freed by the caller */
 	struct sonde_stat_miss {
 		const char *label, *why;
 	} miss[SONDE_STAT_MISSED_MAX]; /* unknown figures */
@@ -28,7 +28,8 @@ int sonde_stat_line_begin(struct sonde_stat_lines *text, const char *label, enum
 /* The same, but returns 0 if the figure is zero, too. */
 int sonde_stat_line_begin_some(struct sonde_stat_lines *text, const char *label, enum sonde_stat figure);
 
-/* Appends comma-separated remarks: words; a figure between words, if it is known; a value before a word. */
+/* Append a remark after a comma. The first function appends words; the second a figure between words, if the figure is
+ * known; the third a value and a word. */
 void sonde_stat_line_say(struct sonde_stat_lines *text, const char *before);
 void sonde_stat_line_more(struct sonde_stat_lines *text, const char *before, enum sonde_stat figure, const char *after);
 void sonde_stat_line_more_value(struct sonde_stat_lines *text, enum sonde_unit unit, double value, const char *after);
@@ -37,9 +38,9 @@ void sonde_stat_line_more_value(struct sonde_stat_lines *text, enum sonde_unit u
 void sonde_stat_line_end(struct sonde_stat_lines *text);
 
 void sonde_stat_line_miss(struct sonde_stat_lines *text, const char *label, const char *why);
-/* Prints what was missing; figures with the same reason are listed together. */
+/* Prints the unknown figures with the reasons; figures with the same reason are listed together. */
 void sonde_stat_lines_missed(struct sonde_stat_lines *text);
-/* True if something was missing for that reason. */
+/* True if a figure is unknown for the reason `why`. */
 int sonde_stat_lines_has_said(const struct sonde_stat_lines *text, const char *why);
 
 #endif

@@ -21,7 +21,7 @@ enum { NAMED_MAX = 5 };
 
 /* --- the runs ---------------------------------------------------------------------------------------------------- */
 
-/* Shares equal reasons, because runs mostly have the same. */
+/* Copies the reason for an unknown figure, or returns the previous run's copy if the text is equal, which is usual. */
 static const char *keep_reason(struct sonde_stat_runs *runs, enum sonde_stat figure, const char *text)
 {
 	const struct sonde_cell *before = runs->count ? &runs->run[runs->count - 1].figures.cell[figure] : NULL;
@@ -93,7 +93,7 @@ struct table {
 	struct sonde_figures figures;
 };
 
-/* A figure that is always zero has no row. */
+/* Prints the row of a figure, unless the figure is zero in all runs. */
 static void put_row(struct table *table, const char *label, enum sonde_stat figure)
 {
 	enum sonde_unit unit = sonde_stat_row(figure)->unit;
@@ -186,7 +186,7 @@ static void put_failures(struct table *table)
 		sonde_figures_sentence(&table->figures, "\n! ");
 }
 
-/* Notes figures that short runs are too short for. */
+/* Notes which figures are missing because the runs are too short. */
 static void put_missing(struct table *table)
 {
 	size_t count = 0;
@@ -248,7 +248,7 @@ static void put_line(struct table *table)
 	struct sonde_buf *line = &table->figures.line;
 	struct sonde_spread spread;
 	sonde_buf_clear(line);
-	double peak_b = 0; /* for a tiny program only a bound may be known */
+	double peak_b = 0; /* for a tiny program, only an upper bound may be known */
 	for (size_t i = 0; i < runs->count; i++)
 		if ((double)runs->run[i].figures.peak_below_b > peak_b)
 			peak_b = (double)runs->run[i].figures.peak_below_b;

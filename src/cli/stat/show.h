@@ -26,7 +26,7 @@ struct sonde_stat_show {
 
 /* One of a command's repeated runs. */
 struct sonde_stat_run {
-	struct sonde_stat_figures figures; /* reasons live as long as the runs */
+	struct sonde_stat_figures figures; /* the reasons in it live as long as the runs */
 	int status;                        /* as from wait(2) */
 };
 
@@ -61,8 +61,9 @@ void sonde_stat_devices(struct sonde_buf *line, double busy, const struct sonde_
 void sonde_stat_runs_text(const struct sonde_stat_show *show, const struct sonde_format_options *style, int is_brief,
 			  FILE *out);
 
-/* Keys are those of analyze/resource/stat_figures.def; unknown figures are null, with the reason in their group's
- * "absent". For repeated runs: "runs", and "summary" with mean, interval and so on of each figure. */
+/* Writes the figures as JSON. Keys are those of analyze/resource/stat_figures.def; unknown figures are null, with the
+ * reason in their group's "absent". Repeated runs are written as "runs", and as "summary" with the mean, interval and
+ * so on of each figure. */
 void sonde_stat_json(const struct sonde_stat_show *show, FILE *out);
 
 #endif

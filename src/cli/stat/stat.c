@@ -144,7 +144,7 @@ static int show_all(struct request *request, struct sonde_session *session, cons
 	return 0;
 }
 
-/* For repeated runs, only the figures outlive the recording. */
+/* Uses the figures of a finished run: prints them; or, for repeated runs, keeps only the figures. */
 static int use(struct request *request, struct sonde_session *session, const struct sonde_stat_show *show)
 {
 	struct sonde_report *report = NULL;
@@ -184,8 +184,8 @@ static int read_figures(struct request *request, const struct sonde_supervise_re
 	return rc;
 }
 
-/* If the figures are lost, success of the program must not hide that; but our failure must not hide a failure of the
- * program. */
+/* Returns the exit code. If the program succeeded but its figures were lost, the code must report our failure; if the
+ * program failed, the code must be the program's. */
 static int finish(struct request *request, int rc, int status)
 {
 	rc = sonde_output_close(&request->out, rc);
@@ -236,7 +236,7 @@ static int run_again(struct request *request, int counts, char *error, size_t er
 {
 	struct sonde_supervise_result result;
 	sonde_signals_give_back();
-	malloc_trim(0); /* our own RSS at fork would count as the command's (launch.c) */
+	malloc_trim(0); /* our RSS at the time of fork() would count as the command's peak RSS (launch.c) */
 	int code = record(request, &result), rc = 0;
 	if (!code) {
 		if (result.error)

@@ -18,7 +18,7 @@
 
 enum { WIDE = 110 };
 
-#define LONG_NS 1e9 /* start-up hardly matters above this duration */
+#define LONG_NS 1e9 /* above this duration, start-up hardly matters */
 
 static void line_if_known(struct sonde_stat_lines *text, const char *label, enum sonde_stat figure)
 {
@@ -343,7 +343,7 @@ static void put_title(struct sonde_stat_lines *text)
 	sonde_buf_fini(&line);
 }
 
-/* The columns that fit; a report has all of them. */
+/* True if a column is shown here: only those that fit are. A report has all of them. */
 static int is_shown(const struct sonde_stat_lines *text, const struct sonde_column *column)
 {
 	int is_wide = text->style->width >= WIDE;

@@ -15,7 +15,7 @@ enum sonde_curses_look {
 	SONDE_CURSES_BAD,
 };
 
-/* Results of sonde_curses_key() other than characters, with the numbers of ncurses. */
+/* Results of sonde_curses_key() that are not characters, with the numbers that ncurses uses. */
 enum sonde_curses_key {
 	SONDE_KEY_NONE = -1,
 	SONDE_KEY_DOWN = 0402,
@@ -31,16 +31,17 @@ enum sonde_curses_key {
 	SONDE_KEY_RESIZE = 0632,
 };
 
-/* Must be called first. -ENOENT with a message: ncurses is not installed. */
+/* Loads ncurses; call it first. -ENOENT with a message: ncurses is not installed. */
 int sonde_curses_load(void);
 
-/* -ENOTTY with a message: not a terminal that ncurses knows. One screen per process. */
+/* Opens the screen, of which a process has only one. -ENOTTY with a message: it is not a terminal that ncurses
+ * knows. */
 int sonde_curses_open(int color);
 void sonde_curses_close(void);
 
 int sonde_curses_key(int timeout_ms);
 void sonde_curses_size(int *lines, int *columns);
-/* `torn`: redraws everything, because the contents of the terminal are unreliable. */
+/* Clears the screen. With `torn`, everything is redrawn, because the contents of the terminal are unreliable. */
 void sonde_curses_clear(int torn);
 /* Draws a line, padded with blanks to the screen's width. */
 void sonde_curses_line(int line, enum sonde_curses_look look, const char *text);

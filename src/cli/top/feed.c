@@ -2,9 +2,9 @@
  *
  * For the live view, a child process attaches and records for a minute; before it ends, the next one starts, and the
  * screen switches to the new recording at its first complete interval. A recorder flushes everything once a second, so
- * everything is known up to the last event in the file: an interval goes from the previous such time to the current
- * one. Nothing is requested from the recorder, and a signal ends it. Rejected: one recording per interval, whose start
- * would cost more than the interval itself.
+ * the file is complete up to the time of its last event: an interval goes from the previous such time to the current
+ * one. The recorder gets no requests; a signal ends it. Rejected: one recording per interval, because starting a
+ * recording would cost more than recording the interval.
  */
 #include "cli/top/feed.h"
 
@@ -28,20 +28,20 @@
 
 #define BUFFER_B ((uint64_t)8 << 20)
 #define LEAST_LIFE_NS 60000000000u
-#define LIFE_A_THREAD_NS 50000000u /* attaching to a thread takes 60 us: keep that to a thousandth */
-/* tolerated fraction by which an interval may be shorter: recorders flush once a second */
+#define LIFE_A_THREAD_NS 50000000u /* lifetime added per thread: attaching takes 60 µs, about a thousandth of it */
+/* an interval may be shorter by 1 / SHORTER, because recorders flush once a second */
 #define SHORTER 5
 #define LIFE_INTERVALS 8 /* minimum number of intervals per recording */
 #define LEAST_READING_NS 100000000u
-#define READINGS 4 /* of the resources, per interval */
+#define READINGS 4 /* number of readings of resources per interval */
 
 /* A recording and its recorder. */
 struct part {
 	pid_t recorder; /* 0 = none */
 	int fd;
 	struct sonde_session *session; /* NULL = the file has no header yet */
-	uint64_t begun_ns;             /* when it was started */
-	uint64_t seen_ns;              /* end of the last interval shown */
+	uint64_t begun_ns;             /* when the recorder was started */
+	uint64_t seen_ns;              /* end of the last interval that was shown */
 };
 
 struct sonde_top_feed {
@@ -74,7 +74,7 @@ static int session_open(struct sonde_session **out, int fd)
 	return sonde_session_open(out, "the reading", &(struct sonde_session_options){.fd = fd});
 }
 
-/* The held command may turn out not to be executable. */
+/* Releases the held command, and keeps the error if the command turns out not to be executable. */
 struct letting_go {
 	struct sonde_launch *held;
 	int rc;
@@ -151,7 +151,8 @@ static uint64_t life_of(const struct sonde_top_feed *feed)
 	return (life_ns > LEAST_LIFE_NS ? life_ns : LEAST_LIFE_NS) + feed->threads * LIFE_A_THREAD_NS;
 }
 
-/* `wait`: until it has started. Its lifetime is longer than needed, so that the next one is ready before it ends. */
+/* Starts a recorder; `wait`: waits until it has started. Its lifetime is longer than needed, so that the next recorder
+ * is ready before this one ends. */
 static int part_begin(const struct sonde_top_feed *feed, struct part *part, int wait)
 {
 	pid_t parent = getpid();
@@ -243,13 +244,13 @@ static int has_ended(const struct sonde_top_feed *feed)
 	return feed->pid_fd >= 0 ? poll(&gone, 1, 0) > 0 : kill(feed->target.pid, 0) != 0;
 }
 
-/* True if it contains a complete interval that was not shown yet. */
+/* Reads new data; true if the recording contains a complete interval that was not shown yet. */
 static int part_refresh(const struct sonde_top_feed *feed, struct part *part)
 {
 	int rc = 0;
 	if (part->session)
 		rc = sonde_session_refresh(part->session);
-	else if (session_open(&part->session, part->fd)) /* it has not started writing */
+	else if (session_open(&part->session, part->fd)) /* the recorder has not started writing */
 		return 0;
 	if (rc < 0)
 		return rc;
@@ -264,7 +265,7 @@ static int is_gone(const struct part *part)
 	return !waitid(P_PID, (id_t)part->recorder, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid;
 }
 
-/* Switches to the next recording when it is due and that one has something to show. */
+/* Switches to the next recording when the switch is due and the next recording has something to show. */
 static int turn(struct sonde_top_feed *feed)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
@@ -279,7 +280,8 @@ static int turn(struct sonde_top_feed *feed)
 	return 0;
 }
 
-/* Replaces a recorder that reached the end of its lifetime, because nothing was requested for long. */
+/* Starts a new recorder if the last one reached the end of its lifetime, which happens if no interval was requested for
+ * long. */
 static int begin_again(struct sonde_top_feed *feed)
 {
 	if (sonde_clock_now_ns() - feed->now.begun_ns < life_of(feed))

@@ -27,10 +27,10 @@ struct view_column {
 
 struct view {
 	const char *id, *title;
-	const char *pass; /* the section it is based on */
-	const char *who;  /* key of the column with the pid or tid, for finding clocks */
+	const char *pass; /* the section on which the view is based */
+	const char *who;  /* key of the column with the pid or tid, by which CPU times are found */
 	const struct view_column *columns;
-	int sort[SONDE_TOP_SORTS]; /* column + 1, 0 = none */
+	int sort[SONDE_TOP_SORTS]; /* by sort key: column + 1; 0 = none */
 };
 
 #define TEXT SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED
@@ -82,7 +82,7 @@ static const struct view_column processes[] = {
     {{0}, NULL, FROM_PASS},
 };
 
-/* Without columns: all columns of the pass. */
+/* The views. A view without columns shows all columns of its pass. */
 static const struct view views[SONDE_TOP_VIEWS] = {
     [SONDE_TOP_FUNCTIONS] = {"functions", "Functions", "functions", NULL, functions, {1, 0, 3, 4}},
     [SONDE_TOP_THREADS] = {"threads", "Threads", "threads", "tid", threads, {2, 0, 6, 10}},
@@ -145,7 +145,8 @@ static int clocks_read(struct clocks *out, struct sonde_session *session, uint64
 	return rc;
 }
 
-/* If a number was reused, its latest owner counts. */
+/* Returns the total CPU time of the thread or process with a number; if the number was reused, that of the latest
+ * one. */
 static struct sonde_cell clock_of(const struct making *making, const char *who, const struct sonde_cell *number)
 {
 	const struct sonde_session *session = making->session;
@@ -174,7 +175,7 @@ static struct sonde_section *section_named(const struct sonde_report *report, co
 	return NULL;
 }
 
-/* The cell of that column in a row; NULL = no such column. */
+/* Returns the cell of the column with a key; NULL = there is no such column. */
 static const struct sonde_cell *cell_named(const struct sonde_table *table, const struct sonde_cell *row,
 					   const char *key)
 {
@@ -299,7 +300,7 @@ static double number_of(const struct sonde_cell *cell)
 	return cell->kind == SONDE_CELL_INT ? (double)cell->integer : cell->kind == SONDE_CELL_REAL ? cell->real : -1;
 }
 
-/* Names ascend, numbers descend. */
+/* True if row a comes before row b: names ascend, numbers descend. */
 static int is_before(const struct sonde_cell *a, const struct sonde_cell *b)
 {
 	if (a->kind == SONDE_CELL_TEXT && b->kind == SONDE_CELL_TEXT)

@@ -14,7 +14,7 @@ enum sonde_top_view {
 	SONDE_TOP_THREADS,
 	SONDE_TOP_PROCESSES,
 	SONDE_TOP_MACHINE,
-	SONDE_TOP_MOVED, /* shown together with the system's */
+	SONDE_TOP_MOVED, /* shown together with the view of the system */
 	SONDE_TOP_VIEWS
 };
 
@@ -38,13 +38,14 @@ struct sonde_top_model {
 	struct sonde_report *passes;                 /* owner of the texts in the report */
 };
 
-/* Borrows from the session, which must not be refreshed meanwhile. After a negative errno nothing needs to be freed. */
+/* Makes the views of an interval. They borrow from the session, which must not be refreshed while they exist. After a
+ * negative errno, nothing needs to be freed. */
 int sonde_top_model_make(struct sonde_top_model *model, struct sonde_session *session, const struct sonde_top_ask *ask);
 void sonde_top_model_fini(struct sonde_top_model *model);
 
 /* True if the view has a column for the sort key. */
 int sonde_top_model_can_sort(enum sonde_top_view view, enum sonde_top_sort sort);
-/* A stable sort; a view without that column is unchanged. */
+/* Sorts a view, stably; a view without a column for the sort key is unchanged. */
 void sonde_top_model_sort(struct sonde_top_model *model, enum sonde_top_view view, enum sonde_top_sort sort);
 
 #endif

@@ -22,12 +22,12 @@
 #include "export/text/text.h"
 #include "util/error.h"
 
-#define ROWS 200 /* of a view: further rows are only counted */
+#define ROWS 200 /* maximum number of rows of a view; further rows are only counted */
 #define KEY_WAIT_MS 250
 #define HEAD_LINES 4
-#define FAR (1 << 20) /* rows: to the first or last one */
+#define FAR (1 << 20) /* number of rows that always moves to the first or last row */
 #define LINE_MAX_B 4096
-#define CTRL_L 014                 /* redraw, as everywhere */
+#define CTRL_L 014                 /* redraws, as in other programs */
 #define LEAST_EVERY_NS 1000000000u /* recorders flush once a second */
 #define MOST_EVERY_NS 60000000000u
 
@@ -43,7 +43,7 @@ struct screen {
 	struct sonde_top_target target;
 	struct sonde_top_feed *feed;
 	struct sonde_format_options style;
-	struct sonde_top_model model; /* report NULL = no interval yet */
+	struct sonde_top_model model; /* its `report` is NULL until there is an interval */
 	enum sonde_top_view view;
 	enum sonde_top_sort sort[SONDE_TOP_VIEWS];
 	size_t at[SONDE_TOP_VIEWS], top[SONDE_TOP_VIEWS]; /* rows: selected, first visible */
@@ -100,7 +100,7 @@ static void put_line(int line, enum sonde_curses_look look, struct sonde_buf *te
 	sonde_buf_clear(text);
 }
 
-/* "machine:  CPU 57.2 %  memory 2.8 %" */
+/* Writes "machine: CPU 57.2 % memory 2.8 %". */
 static void put_machine(const struct screen *screen, struct sonde_buf *out)
 {
 	const struct sonde_section *section = screen->model.view[SONDE_TOP_MACHINE];
@@ -296,7 +296,7 @@ static void view_choose(struct screen *screen, int view)
 static void sort_choose(struct screen *screen, enum sonde_top_sort sort)
 {
 	if (sort == SONDE_TOP_BY_MEMORY)
-		view_choose(screen, SONDE_TOP_PROCESSES); /* that view has the column */
+		view_choose(screen, SONDE_TOP_PROCESSES); /* only that view has the column */
 	if (!sonde_top_model_can_sort(screen->view, sort))
 		return;
 	screen->sort[screen->view] = sort;
@@ -382,7 +382,8 @@ static void act(struct screen *screen, int key)
 
 /* --- the loop ---------------------------------------------------------------------------------------------------- */
 
-/* True if something changed. When the process or a recorder has ended, the last interval stays on the screen. */
+/* Polls the feed; true if something changed. When the process or a recorder has ended, the last interval stays on the
+ * screen. */
 static int look(struct screen *screen)
 {
 	struct sonde_top_model model;

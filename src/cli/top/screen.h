@@ -4,13 +4,13 @@
 
 #include "cli/top/feed.h"
 
-/* 0; -ENOTTY, -ENOENT if no screen is possible. Must be called first. */
+/* Checks that a screen is possible; call it first. 0, -ENOTTY or -ENOENT. */
 int sonde_top_screen_check(void);
 
 /* Shows the process until the user quits, even after the process has exited. 0 or a negative errno; restores the
  * terminal. */
 int sonde_top_screen_run(const struct sonde_top_target *target);
-/* True if it ended because the terminal was closed. */
+/* True if the screen ended because the terminal was closed. */
 int sonde_top_screen_is_hung_up(void);
 
 #endif

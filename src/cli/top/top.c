@@ -1,8 +1,8 @@
 /* top.c: `sonde top`: what a running program is doing, continuously: functions, threads, memory, I/O, the system.
  *
- * Everything is observed from outside and nothing is injected, even if we start the program ourselves; so we attach to
- * it in that case, too, and may leave it running. Its output would corrupt the screen, so it goes to /dev/null or a
- * file. Figures come from recordings through passes, like all others (top/feed.h, top/model.h).
+ * Everything is observed from outside, and nothing is injected. Even a program that we start ourselves is attached to
+ * like a running one, so we may leave it running when we end. Its output would corrupt the screen, so it goes to
+ * /dev/null or a file. Figures come from recordings through passes, like all others (top/feed.h, top/model.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -109,7 +109,7 @@ static int hold(struct sonde_launch *launch, int in, int out)
 	return rc;
 }
 
-/* The command is held until it is recorded. */
+/* Starts the command; it is held until recording has started. */
 static int start(struct request *request, struct sonde_launch *launch)
 {
 	struct sonde_output out = {0};
@@ -120,10 +120,10 @@ static int start(struct request *request, struct sonde_launch *launch)
 		close(nowhere);
 	if (!rc && request->output && strcmp(request->output, "/dev/null") != 0)
 		rc = sonde_output_open(&out, request->output, request->force);
-	rc = rc ? -EIO : sonde_launch_init(launch, request->command); /* from here on errors are the command's */
+	rc = rc ? -EIO : sonde_launch_init(launch, request->command); /* from here on, errors concern the command */
 	rc = rc ? rc : hold(launch, in, out.file ? fileno(out.file) : in);
 	if (!rc)
-		/* signals from the terminal are for the screen, not for the command */
+		/* signals from the terminal must reach only the screen, not the command */
 		setpgid(launch->pid, launch->pid);
 	request->target.pid = launch->pid;
 	request->target.held = launch;
@@ -153,7 +153,7 @@ static int show(const struct request *request, struct sonde_session *session, in
 	return rc;
 }
 
-/* If the command has exited we return its exit code; otherwise it continues. */
+/* Returns the exit code of the command if it has exited; otherwise the command continues. */
 static int leave(const struct request *request)
 {
 	int status = -1;
@@ -171,7 +171,7 @@ static int leave(const struct request *request)
 	return SONDE_EXIT_OK;
 }
 
-/* A command that could not be run yields the shell's exit codes. */
+/* Returns the exit code; if the command could not be run, the code that a shell would return. */
 static int end(const struct request *request, int rc)
 {
 	const struct sonde_record_options failed = {.command = request->command};

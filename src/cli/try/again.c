@@ -15,7 +15,7 @@ static int is_ours(const char *path)
 	       (info.st_uid == geteuid() || !info.st_uid) && !(info.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* The recorded path of the baseline's program, of which a copy was saved; NULL: there is no copy. */
+/* Returns the recorded path of the baseline's program if a copy of it was saved; NULL: there is no copy. */
 static const char *program_of(const struct sonde_try_entry *baseline)
 {
 	const char *word = baseline->words[0], *path = baseline->file_count ? baseline->file[0].path : "";
@@ -23,8 +23,8 @@ static const char *program_of(const struct sonde_try_entry *baseline)
 	return strcmp(slash ? slash + 1 : path, word) ? NULL : path;
 }
 
-/* The baseline's words with the saved copy as program; NULL after a message: there is no copy, or it is not safe to
- * run. */
+/* Returns the baseline's words with the saved copy as the program; NULL after a message if there is no copy, or it is
+ * not safe to run. */
 static char **words_of_kept(struct sonde_try_again *again, const struct sonde_try_entry *baseline)
 {
 	size_t count = 0;
@@ -44,8 +44,8 @@ static char **words_of_kept(struct sonde_try_again *again, const struct sonde_tr
 	return again->kept_words;
 }
 
-/* Only the program is copied, so the copy can replace the baseline only if nothing else that the command refers to has
- * changed, such as an interpreter's script. */
+/* Only the program is copied, so the copy can stand in for the baseline only if no other file that the command refers
+ * to, such as an interpreter's script, has changed. */
 char **sonde_try_words_again(struct sonde_try_again *again, const struct sonde_try_entry *baseline)
 {
 	int is_same = sonde_try_entry_same_words(baseline, again->command);

@@ -12,8 +12,8 @@ struct sonde_try_again {
 	char **kept_words;
 };
 
-/* The words of the baseline's command, with the saved copy as the program if needed; they live as long as both
- * arguments. NULL if the baseline cannot be rerun; a message on standard error gives the reason. */
+/* Returns the words of the baseline's command, with the saved copy as the program if needed; they are valid as long as
+ * both arguments. NULL if the baseline cannot be rerun; a message on standard error gives the reason. */
 char **sonde_try_words_again(struct sonde_try_again *again, const struct sonde_try_entry *baseline);
 void sonde_try_again_fini(struct sonde_try_again *again);
 

@@ -1,7 +1,7 @@
 /* entry.c: converts entries of the journal to JSON and back, and evaluates their runs (try/entry.h).
  *
- * An entry contains every run, but no verdict: verdicts are computed when it is read, so that an improved evaluation
- * applies to old attempts, too.
+ * An entry contains every run, but no verdict: verdicts are computed when the entry is read, so that improvements of
+ * the evaluation apply to old attempts, too.
  */
 #include "cli/try/entry.h"
 
@@ -134,7 +134,8 @@ static char **words_copy(char *const *words)
 	return out;
 }
 
-/* Relative to the folder that contains the journal, so that everything can be moved together. */
+/* Returns the working directory relative to the folder that contains the journal, so that both can be moved
+ * together. */
 static char *directory_of(const struct sonde_journal *journal)
 {
 	char here[PATH_MAX];

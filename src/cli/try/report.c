@@ -1,8 +1,8 @@
 /* report.c: attempts grouped by verdict (improved, regressed, unchanged, inconclusive), and every metric of every
  * attempt (try/report.h).
  *
- * An improvement is a share of the previous value: 20 % less time is a speed-up of 1.25. For rates more is better, for
- * all else less. Each attempt is compared with the baseline that it was run for.
+ * An improvement is a share of the previous value: 20 % less time is a speed-up of 1.25. For rates, more is better; for
+ * all other metrics, less. Each attempt is compared with the baseline that was current when it was run.
  */
 #include "cli/try/report.h"
 
@@ -69,7 +69,7 @@ static const struct sonde_column name_columns[N_COLUMNS] = {
 };
 
 struct attempt {
-	const struct sonde_try_entry *entry, *baseline; /* NULL: its line is damaged */
+	const struct sonde_try_entry *entry, *baseline; /* NULL: its line in the journal is damaged */
 	size_t number;
 	struct sonde_versus versus;
 	struct sonde_versus_pair *pairs;
@@ -82,7 +82,7 @@ struct attempts {
 	size_t count, of[4]; /* by verdict */
 };
 
-/* Converts baseline ÷ candidate to a gain, where less is better. */
+/* Converts the ratio baseline ÷ candidate of a metric of which less is better to a gain. */
 static double gain_of(double by)
 {
 	return isnan(by) || by <= 0 ? NAN : 1 - 1 / by;

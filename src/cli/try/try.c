@@ -1,10 +1,11 @@
 /* try.c: `sonde try`: a baseline, attempts to improve on it, and their results.
  *
- * An attempt is measured like `sonde bench --vs`: the baseline runs again, interleaved with it, because the machine is
- * not in the same state as yesterday. Therefore, the baseline must still exist. If its program was rebuilt in place,
- * running its command again would measure the new program twice; then the copy made by --keep runs. Without a copy, the
- * runs in the journal are used, which is reported and needs larger changes for a verdict. The same applies if a script
- * or an input of the command has changed, because those are not copied.
+ * An attempt is measured like `sonde bench --vs`: the baseline runs again, interleaved with the attempt, because the
+ * machine is not in the same state as when the baseline was recorded. Therefore, the baseline must still exist. If its
+ * program was rebuilt in place, running its command again would measure the new program twice, so the copy made by
+ * --keep is run instead. Without a copy, the attempt is compared with the baseline's runs in the journal; this is
+ * reported, and a verdict then needs a larger change. The same applies if a script or an input of the command has
+ * changed, because those are not copied.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@
 #include "util/error.h"
 #include "util/quantity.h"
 
-enum { WORDS = 3 }; /* before the command */
+enum { WORDS = 3 }; /* words that precede the command */
 
 struct request {
 	struct sonde_bench_runs runs;
@@ -42,7 +43,7 @@ struct request {
 	const struct sonde_format *form;
 	struct sonde_output out;
 	struct sonde_try_again again;
-	int is_shown; /* figures are already in `out` */
+	int is_shown; /* the figures were already written to `out` */
 };
 
 #define AT(member) offsetof(struct request, member)
@@ -88,7 +89,8 @@ static const struct sonde_option options[] = {
 
 /* --- measuring --------------------------------------------------------------------------------------------------- */
 
-/* Measures zones in separate runs after the compared ones. An error here does not discard what was measured before. */
+/* Measures zones in separate runs after the compared ones. An error in these runs does not discard what was measured
+ * before. */
 static int zones_measured(struct request *request)
 {
 	char **const *argv = request->runs.argv;
@@ -107,7 +109,7 @@ static int zones_measured(struct request *request)
 	return 0;
 }
 
-/* Stores what was measured; an interrupted command makes no entry. */
+/* Stores what was measured in the new entry; fails if the measurement was interrupted or stopped by an error. */
 static int measured(struct request *request)
 {
 	struct sonde_bench_runs *runs = &request->runs;
@@ -119,7 +121,7 @@ static int measured(struct request *request)
 	request->entry.pairs = runs->pairs;
 	request->entry.count = runs->versus.count;
 	runs->pairs = NULL;
-	sonde_signals_ignore_file_limit(NULL); /* exceeding the limit must become an error of the journal, not end us */
+	sonde_signals_ignore_file_limit(NULL); /* exceeding the limit for file sizes must be an error, not end us */
 	request->entry.warmups = runs->warmup;
 	request->entry.failed = runs->show.failed;
 	request->entry.margin = runs->margin;
@@ -147,7 +149,8 @@ static int exit_of(const struct request *request, int code)
 
 /* --- sonde try baseline ------------------------------------------------------------------------------------------ */
 
-/* Copies the program to "NAME.0123456789abcdef" next to the journal's files, whose names end differently. */
+/* Copies the program to "NAME.0123456789abcdef" in the journal's folder; the names of the journal's own files never end
+ * like this. */
 static int keep(struct request *request)
 {
 	struct sonde_try_entry *entry = &request->entry;
@@ -211,7 +214,7 @@ static void say_difference(void *context, const char *sentence)
 	fprintf(stderr, "sonde try: %s\n", sentence);
 }
 
-/* Checks what must be the same before anything is run. */
+/* Before anything is run, checks that machine and directory are those of the baseline. */
 static int check(struct request *request, const struct sonde_try_entry *baseline)
 {
 	struct sonde_try_entry *entry = &request->entry;
@@ -230,7 +233,8 @@ static int check(struct request *request, const struct sonde_try_entry *baseline
 	return 0;
 }
 
-/* The number of the new attempt: another one may have been added in the meantime. */
+/* Returns the number of the new attempt, read from the journal again, because another attempt may have been added in
+ * the meantime. */
 static size_t number_of(const struct request *request)
 {
 	struct sonde_try_entries entries = {0};
@@ -244,7 +248,8 @@ static size_t number_of(const struct request *request)
 	return found;
 }
 
-/* `written`: 0, or why the journal was not written, which then determines the exit code, after the figures. */
+/* Shows an attempt's figures and returns the exit code. `written`: 0, or the error of writing the journal, which then
+ * determines the exit code. */
 static int show_attempt(struct request *request, const struct sonde_try_entry *baseline, int written)
 {
 	struct sonde_bench_show *out = &request->runs.show;
@@ -364,7 +369,7 @@ static int run_report(struct request *request)
 
 static const struct action {
 	const char *name, *usage;
-	size_t least, most; /* number of words, including its own name */
+	size_t least, most; /* least and greatest number of words, including the subcommand's name */
 	int has_command;
 	int (*run)(struct request *request);
 } actions[] = {

@@ -1,9 +1,9 @@
 /* zones.c: zones of an attempt's runs: recorded, summed by name, kept in the journal (try/zones.h).
  *
  * Recording zones has overhead, so these runs are separate from those whose times are compared. Both sides are recorded
- * interleaved (ABBA), and each zone's time per run is one value: the sum over threads, as in `sonde report --section
- * zones`. A failed run, or one whose recording is missing zones or bytes, would look faster: such runs are dropped, and
- * there is no verdict.
+ * interleaved (ABBA), and each zone has one value per run: its total time over all threads, as in `sonde report
+ * --section zones`. A failed run, or a run whose recording lacks zones or bytes, would look faster; such runs are
+ * dropped, and there is no verdict.
  */
 #include "cli/try/zones.h"
 
@@ -43,7 +43,7 @@ static void zone_fini(struct sonde_try_zone *zone)
 		free(zone->ns[side]);
 }
 
-/* The zone of that name, created if new; NULL and 0: there are too many. */
+/* Finds the zone of that name, or creates it. *out NULL and result 0: there are too many zones. */
 static int zone_of(struct sonde_try_zones *zones, const char *name, struct sonde_try_zone **out)
 {
 	*out = NULL;
@@ -87,7 +87,7 @@ static int check_end(int status)
 			   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-/* Missing data would look like time that was saved. */
+/* Checks that nothing is missing, because missing data would look like saved time. */
 int sonde_try_zones_check(struct sonde_session *session)
 {
 	const struct sonde_run *run = sonde_session_run(session);
@@ -111,7 +111,7 @@ static int take_recording(struct sonde_try_zones *zones, const char *path, enum 
 	size_t sites = sonde_session_site_count(session);
 	struct sonde_zone_stat *stats = calloc(sites + 1, sizeof *stats);
 	code = stats ? sonde_session_zone_stats(session, stats) : out_of_memory();
-	/* after everything was read, which is when damage is found */
+	/* only now, because damage is found while the recording is read */
 	code = code ? code : sonde_try_zones_check(session);
 	for (uint32_t id = 1; !code && id <= sites; id++) {
 		const struct sonde_site *site = sonde_session_site(session, id);
@@ -129,7 +129,8 @@ static int take_recording(struct sonde_try_zones *zones, const char *path, enum 
 	return code;
 }
 
-/* One sample a second, no symbols: only zones are used. */
+/* Returns the words of the command that records a run: one sample per second and no symbols, because only zones are
+ * used. */
 static char **record_words(char *path, char **words)
 {
 	static const char *const before[] = {"/proc/self/exe", "record", "-q", "-f", "-F", "1", "--no-symbols", "-o"};

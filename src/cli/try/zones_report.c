@@ -37,7 +37,7 @@ struct sonde_section *sonde_try_zones_section(struct sonde_report *report)
 	return section;
 }
 
-/* A zone present on both sides. */
+/* A zone with its figures on both sides, one of which may lack it. */
 struct pair {
 	const char *name;
 	const double *ns[SONDE_SIDES];
@@ -68,7 +68,7 @@ static const struct sonde_try_zone *named(const struct sonde_try_zones *zones, c
 	return NULL;
 }
 
-/* Zones of the attempt, then those that only earlier runs had. */
+/* Makes the pairs: first the zones of the attempt, then those that only the earlier runs have. */
 static size_t pairs_make(struct pair *pairs, const struct sonde_try_zones *zones, const struct sonde_try_zones *before)
 {
 	size_t count = 0;
@@ -135,7 +135,7 @@ static struct sonde_cell median(const struct pair *pair, enum sonde_versus_side 
 	return sonde_cell_int((uint64_t)value);
 }
 
-/* The gain from a baseline ÷ candidate. */
+/* Returns the gain that corresponds to a ratio baseline ÷ candidate. */
 static struct sonde_cell gain(const struct sonde_change *change, double by)
 {
 	int is_known = change->is_ratio && isfinite(by) && by > 0;

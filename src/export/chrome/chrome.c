@@ -1,15 +1,15 @@
 /* chrome.c: trace-event JSON, for Perfetto, Chromium and the Firefox Profiler.
  *
- * Written as the file is read, except for the critical path, which is computed before. The order: zones and waits are
- * complete events (X), counters C, annotations i, with arrows (s, f) from the thread that unlocked to the
- * one that waited; then thread states, as complete events on their own tracks, with arrows from the waking thread, if
- * known; then device activity, in separate processes, with arrows (bind_id) from the calls that submitted it; then
- * resources, as counters; then the critical path; then spans as asynchronous events (b, e), with an arrow (s, f) if one
- * ends in another thread; then live memory of each heap, as counters; then CPU samples. Zones of a thread that do not
- * nest, which viewers would draw wrongly, become asynchronous events, too. Every event has name, cat, pid, tid, ts and
- * args, because some readers require all of them. Timestamps are microseconds since the start of the recording, exact
- * to the nanosecond; baseTimeNanoseconds is that start in wall-clock time. Only spans and the arguments of zones are
- * held in memory (export/annotations.h).
+ * Events are written while the recording is read, except for the critical path, which is computed before. The order:
+ * zones and waits as complete events (X), counters (C) and annotations (i), with arrows (s, f) from the thread that
+ * unlocked to the thread that waited; then thread states, as complete events on their own tracks, with arrows from the
+ * waking thread, if known; then device activity, in separate processes, with arrows (bind_id) from the calls that
+ * submitted it; then resources, as counters; then the critical path; then spans as asynchronous events (b, e), with an
+ * arrow (s, f) if one ends in another thread; then live memory of each heap, as counters; then CPU samples. Zones of a
+ * thread that do not nest, which viewers would draw wrongly, become asynchronous events, too. Every event has name,
+ * cat, pid, tid, ts and args, because some readers require all of them. Timestamps are microseconds since the start of
+ * the recording, exact to the nanosecond; baseTimeNanoseconds is the start of the recording in wall-clock time. Only
+ * spans and the arguments of zones are held in memory (export/annotations.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void put_names(struct sonde_chrome *chrome)
 					      sonde_session_thread(chrome->session, i)->name);
 }
 
-/* Origin of an imported recording, and what it lacks. */
+/* Writes the origin of an imported recording, and what it lacks. */
 static void put_origin(struct sonde_chrome *chrome)
 {
 	struct sonde_json *json = &chrome->json;

@@ -34,7 +34,8 @@ struct sonde_chrome {
 	uint32_t last_number;
 	uint32_t track_counts[SONDE_TRACK_KINDS], queue_count;
 	uint64_t slice_counts[SONDE_TRACK_KINDS], flow_counts[SONDE_TRACK_KINDS];
-	/* Slices of blocking calls; calls that share a slice; calls shorter than this share, 0 = none. */
+	/* Number of slices of blocking calls; number of calls that share a slice; calls shorter than this share slices,
+	 * 0 = none. */
 	uint64_t wait_slices, waits_shared, waits_least_ns;
 	uint64_t lock_arrows;
 	struct sonde_chrome_calls *calls;
@@ -49,14 +50,14 @@ struct sonde_chrome_event {
 	uint64_t time_ns;
 };
 
-/* Opens an event with its six fields except "args". Then fields of the phase may follow, then sonde_chrome_args(),
- * arguments, and sonde_chrome_end(). */
+/* Opens an event and writes the fields that every event has, except "args". The fields specific to its phase may
+ * follow; then call sonde_chrome_args(), write the arguments, and call sonde_chrome_end(). */
 void sonde_chrome_begin(struct sonde_chrome *chrome, const struct sonde_chrome_event *event);
 void sonde_chrome_args(struct sonde_chrome *chrome);
 void sonde_chrome_end(struct sonde_chrome *chrome);
 
 /* An arrow (s, f) from a time in one thread to a later time in another, each within a slice of its track. `number` is
- * unique among arrows of that name. */
+ * unique among arrows of the same name. */
 struct sonde_chrome_moment {
 	uint32_t thread, track; /* as in an event */
 	uint64_t time_ns;
@@ -82,10 +83,10 @@ void sonde_chrome_put_arg(struct sonde_json *json, const struct sonde_track_arg 
 int sonde_chrome_zones(struct sonde_chrome *chrome, const struct sonde_batch *batch);
 void sonde_chrome_spans(struct sonde_chrome *chrome);
 
-/* A point of a time series. */
+/* Writes a point of a time series. */
 int sonde_chrome_series(struct sonde_chrome *chrome, const struct sonde_track_event *event);
 
-/* Blocking calls: _begin reads them once to count them, before any batch is written. */
+/* Writers of blocking calls. _begin reads all calls once to count them, before any batch is written. */
 int sonde_chrome_waits_begin(struct sonde_chrome *chrome);
 void sonde_chrome_waits(struct sonde_chrome *chrome, const struct sonde_batch *batch);
 void sonde_chrome_waits_end(struct sonde_chrome *chrome);
@@ -96,7 +97,8 @@ void sonde_chrome_object(struct sonde_chrome *chrome, uint32_t object);
 int sonde_chrome_track(void *context, const struct sonde_track_event *event);
 int sonde_chrome_has_machine(const struct sonde_chrome *chrome);
 
-/* CPU samples as V8's "Profile" and "ProfileChunk" events, which Chromium's, Firefox's and Perfetto's viewers read. */
+/* Writes CPU samples as V8's "Profile" and "ProfileChunk" events, which Chromium's, Firefox's and Perfetto's viewers
+ * read. */
 int sonde_chrome_samples(struct sonde_chrome *chrome);
 
 #endif

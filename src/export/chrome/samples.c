@@ -2,8 +2,8 @@
  * the new stack nodes, the samples, and the time deltas between them.
  *
  * A node is a function under a parent. V8's node ids are unique only within a profile; ours are unique in the whole
- * file, because readers have relied on that. The ids of the lines of a trie node are consecutive from the outermost
- * inwards, so one id per (thread, trie node) is stored: the innermost's.
+ * file, because some readers expect it. The ids of the lines of a trie node are consecutive from the outermost inwards,
+ * so one id per (thread, trie node) is stored: the innermost's.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static int remember(struct samples *samples, uint64_t key)
 								     : 0;
 }
 
-/* Look-up of the ids of a thread's nodes. */
+/* Context for looking up the ids of a thread's nodes. */
 struct known {
 	const struct sonde_map *nodes;
 	uint32_t thread;
@@ -86,7 +86,7 @@ static uint32_t find(const void *context, uint32_t node)
 	return sonde_map_find(known->nodes, key_of(known->thread, node, 0), NULL, NULL);
 }
 
-/* The id of a stack in the thread's profile; writes new nodes. 0 on error. */
+/* Returns the id of a stack in the thread's profile, after writing its new nodes. 0 on error. */
 static uint32_t stack_id(struct samples *samples, uint32_t thread, uint32_t node, uint32_t kernel, int *error)
 {
 	const struct known known = {&samples->nodes, thread};

@@ -2,7 +2,7 @@
  * "threads" of each process; and available memory and load of the system, shown as process 0. Other series are left
  * out.
  *
- * User and system time are sampled together, so points of both have the same time.
+ * User and system time are read together, so their points have the same times.
  */
 #include <errno.h>
 #include <stdlib.h>

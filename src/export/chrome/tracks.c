@@ -2,12 +2,13 @@
  * counters C, and a flow as an arrow (s, f).
  *
  * A track that must not be merged with its thread's, because its slices would not nest with zones and calls, becomes a
- * thread of the viewer with a number above the kernel's. A counter belongs to its process. A device is a process of the
- * viewer, whichever processes use it; its queues are numbered from 1, since it has no other tracks.
+ * thread of the viewer with a number above the kernel's. A counter belongs to its process. A device is shown as one
+ * process of the viewer, even if several processes use it; its queues are numbered from 1, since it has no other
+ * tracks.
  *
- * A link is part of its two slices, by "bind_id" with "flow_out" or "flow_in", as in Chromium's own traces; its viewer
- * and Perfetto's draw it. There may be millions: separate events (s, f), as for other arrows, would take a third of the
- * file.
+ * A link is stored in the two slices that it connects, as "bind_id" with "flow_out" or "flow_in", as in Chromium's own
+ * traces; Chromium's and Perfetto's viewers draw it. There may be millions of links: separate events (s, f), as for
+ * other arrows, would take a third of the file.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +19,7 @@
 #include "export/chrome/event.h"
 #include "util/error.h"
 
-/* Numbers of devices and of tracks: pids are below 2^22. */
+/* Numbers of devices and of tracks start here, above all pids, which are below 2^22. */
 enum { DEVICE_LEAST = 1 << 23 };
 enum { QUEUES_LEAST = 1, OTHERS_LEAST = 1 << 27, CALLS_LEAST = 1 << 28, PATH_LEAST = 1 << 29, STATES_LEAST = 1 << 30 };
 
@@ -67,7 +68,7 @@ static void put_name(struct sonde_chrome *chrome, const struct sonde_track *trac
 	sonde_chrome_end(chrome);
 }
 
-/* The number of a track, named on first use; 0 = out of memory. */
+/* Returns the number of a track, and writes the track's name on first use. 0 = out of memory. */
 static uint32_t look_up(struct sonde_chrome *chrome, const struct sonde_track_event *event)
 {
 	const struct sonde_track *track = &event->track;

@@ -1,9 +1,9 @@
 /* waits.c: blocking calls, as complete events on their threads: "mutex", "read".
  *
- * They are written as they come. A thread is in one call at a time, or in a nested one made by a signal handler, and
- * zones are either inside or outside of calls, so everything nests. Calls are clipped to the selected time, as weights
- * are, so their sum is that of the flame graph. The time for which a lock was held while others waited is not a wait of
- * its thread, and would overlap that thread's own waits.
+ * Calls are written in the order in which they are read. A thread is in one call at a time, or in a nested one made by
+ * a signal handler, and a zone lies either inside a call or around it, so everything nests. Calls are clipped to the
+ * selected time, like the weights of stacks, so their sum equals that of the flame graph. The time for which a lock was
+ * held while others waited is not a wait of its thread, and would overlap that thread's own waits.
  *
  * A million calls would make a file of 160 MB. If there are many, a first pass counts durations, and short calls share
  * slices named "calls", as states do (tracks/share.h), with the sums of their time by kind and of their bytes. Calls of
@@ -36,7 +36,7 @@ struct sonde_chrome_calls {
 	struct sonde_holds holds;
 };
 
-/* Omitted for calls that transfer no data, such as open(). */
+/* Writes a call's bytes; nothing for calls that transfer no data, such as open(). */
 static void put_bytes(struct sonde_chrome *chrome, uint32_t kind, uint64_t amount)
 {
 	int moves = kind == SONDE_WAIT_READ || kind == SONDE_WAIT_WRITE || kind == SONDE_WAIT_SEND ||
@@ -76,9 +76,9 @@ static void put_unlock(struct sonde_chrome *chrome, const struct sonde_hold *hol
 	sonde_chrome_end(chrome);
 }
 
-/* Writes an arrow from the release of the lock to the end of the call in row i, if it is known who released it. It has
- * slices at both ends: a zero-length "unlock" and the waiter's call. Calls that share slices have no arrows, which
- * bounds the number of arrows. */
+/* Writes an arrow from the release of the lock to the end of the call in row i, if it is known which thread released
+ * the lock. The arrow has slices at both ends: a zero-length "unlock" and the waiter's call. Calls that share slices
+ * have no arrows, which bounds the number of arrows. */
 static void put_arrow(struct sonde_chrome *chrome, const struct sonde_batch *batch, size_t i)
 {
 	uint64_t end_ns = batch->waits.start_ns[i] + batch->waits.dur_ns[i];

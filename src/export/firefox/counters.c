@@ -27,7 +27,7 @@ int sonde_firefox_point(struct sonde_firefox *firefox, uint32_t counter, uint64_
 
 /* --- output ------------------------------------------------------------------------------------------------------- */
 
-/* Index among the written threads of a process's first thread; −1 = none. */
+/* Returns the position of a process's first thread among the threads that are written; −1 = none. */
 static int64_t thread_of(const struct sonde_firefox *firefox, uint32_t process)
 {
 	int64_t number = 0;
@@ -41,7 +41,7 @@ static int64_t thread_of(const struct sonde_firefox *firefox, uint32_t process)
 	return -1;
 }
 
-/* In this format, points are changes; the first is from 0. */
+/* Writes the points of a counter as changes, as the format requires; the first is the change from 0. */
 static void put_points(struct sonde_json *json, const struct sonde_firefox *firefox, uint32_t counter)
 {
 	const struct sonde_spool_row *rows = firefox->points.rows + firefox->points.begins[counter];

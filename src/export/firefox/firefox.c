@@ -1,11 +1,11 @@
 /* firefox.c: the Firefox Profiler's processed profile, which its viewer opens and profiler-cli reads.
  *
- * Version 48 of the format: newer readers can upgrade it, and no field had to be guessed. A thread has samples,
- * weighted by their CPU time, and markers (firefox/markers.c); a process has its memory as counters, which are changes
- * in this format. The format stores the rows of each thread as columns, but events come interleaved, so they are first
- * collected in unnamed files (spool.h). What the format cannot represent, such as thread states and counters of
- * anything but memory, is left out: the chrome and perfetto formats have it. Times are in ms since the start of the
- * recording.
+ * Version 48 of the format is written: newer readers can upgrade it, and the meaning of every field is known. A thread
+ * has samples, weighted by their CPU time, and markers (firefox/markers.c); a process has its memory as counters, which
+ * are changes in this format. The format stores the rows of each thread as columns, but events come interleaved, so
+ * they are first collected in unnamed files (spool.h). What the format cannot represent, such as thread states and
+ * counters of anything but memory, is left out: the chrome and perfetto formats have it. Times are in ms since the
+ * start of the recording.
  */
 #include <stdlib.h>
 
@@ -194,7 +194,7 @@ static int put_document(struct sonde_firefox *firefox)
 	return 0;
 }
 
-/* Kinds of tracks that are collected apart, and states, which are left out. */
+/* Kinds of tracks that are collected separately, and states, which are left out. */
 #define APART                                                                        \
 	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | \
 	 SONDE_TRACKS_OF(SONDE_TRACK_SERIES) | SONDE_TRACKS_OF(SONDE_TRACK_PATH))

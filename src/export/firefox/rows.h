@@ -31,11 +31,11 @@ enum { SONDE_FIREFOX_COUNTERS_SPARE = 64 }; /* maximum number of counters beside
 struct sonde_firefox_counter {
 	const char *name;
 	uint32_t process;
-	uint32_t thread, sub; /* key of a track */
+	uint32_t thread, sub; /* key of the counter's track */
 	enum sonde_track_kind kind;
 };
 
-/* An argument's key, by its address, and the number of the field that takes it. */
+/* Remembers which field takes an argument; the argument's key is compared by its address. */
 struct sonde_firefox_matched {
 	const char *key;
 	const struct sonde_firefox_field *fields;
@@ -73,7 +73,7 @@ static inline int sonde_firefox_has(const struct sonde_firefox *firefox, uint32_
 	       (!firefox->options->selection.thread || firefox->options->selection.thread[thread]);
 }
 
-/* A queue's group in `markers`; the total number of groups. */
+/* The first function returns the group of a queue in `markers`, the second the total number of groups. */
 static inline uint32_t sonde_firefox_queue_group(const struct sonde_firefox *firefox, uint32_t queue)
 {
 	return (uint32_t)sonde_session_thread_count(firefox->session) + queue;
@@ -84,8 +84,8 @@ static inline uint32_t sonde_firefox_groups(const struct sonde_firefox *firefox)
 	return sonde_firefox_queue_group(firefox, (uint32_t)sonde_session_queue_count(firefox->session)) + 1;
 }
 
-/* A marker of a group of `markers`. _begin writes the fields of its type (sonde_firefox_schema); then `json` takes its
- * data. to_ns 0: an instant. */
+/* A marker of a group of `markers`. _begin starts an object of the marker's type (sonde_firefox_schema()); then write
+ * the fields of its data to `json`. to_ns 0: an instant. */
 struct sonde_firefox_marker {
 	struct sonde_firefox *firefox;
 	struct sonde_spool_row row;
@@ -96,16 +96,17 @@ void sonde_firefox_begin(struct sonde_firefox_marker *marker, struct sonde_firef
 void sonde_firefox_end(struct sonde_firefox_marker *marker, enum sonde_firefox_category category, uint64_t from_ns,
 		       uint64_t to_ns);
 
-/* Arguments as one text, "key=value, key=value", since their keys are arbitrary. */
+/* Writes the arguments as one text, "key=value, key=value", since their keys are arbitrary. */
 void sonde_firefox_args(struct sonde_firefox_marker *marker, const struct sonde_track_arg *args, size_t count);
 
-/* Fill the spools. */
+/* These functions read the session and fill the spools. */
 int sonde_firefox_markers(struct sonde_firefox *firefox);
 int sonde_firefox_calls(struct sonde_firefox *firefox);
 /* Collects an event of a track; `context` is the struct sonde_firefox. */
 int sonde_firefox_track(void *context, const struct sonde_track_event *event);
 
-/* Adds a counter at the end of firefox->counters; adds a point to one. Both set and return the error. */
+/* The first function adds a counter at the end of firefox->counters, the second adds a point to a counter. Both set
+ * firefox->error and return it. */
 int sonde_firefox_counter(struct sonde_firefox *firefox, const char *name, uint32_t process);
 int sonde_firefox_point(struct sonde_firefox *firefox, uint32_t counter, uint64_t time_ns, uint64_t value);
 

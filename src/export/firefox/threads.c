@@ -30,7 +30,7 @@ struct function {
 	uint32_t id, resource, name, file; /* resource NONE = no module; name, file: indices of texts */
 };
 
-/* Rows of any of these types. */
+/* A growing array of rows of one of the types above. */
 struct rows {
 	void *at;
 	size_t count, cap;
@@ -61,7 +61,7 @@ static void *add(struct tables *tables, struct rows *rows, size_t row_b, uint32_
 	return (char *)rows->at + *number * row_b;
 }
 
-/* Maps store row + 1; NONE = not found. */
+/* Returns the row that a map stores (as row + 1); NONE = not found. */
 static uint32_t find(const struct sonde_map *map, uint64_t hash)
 {
 	uint32_t row = sonde_map_find(map, hash, NULL, NULL);
@@ -116,7 +116,8 @@ static enum sonde_firefox_category category_of(const struct sonde_session *sessi
 	return in_kernel ? SONDE_FIREFOX_KERNEL : frame ? SONDE_FIREFOX_USER : SONDE_FIREFOX_OTHER;
 }
 
-/* The frame for location `at` of a machine address; `index` NONE = a function without an address. */
+/* Returns the frame for location `at` (of several, if functions are inlined) of the frame `index`; `index` NONE = a
+ * function without an address. */
 static uint32_t frame_of(struct tables *tables, uint32_t index, uint32_t at, uint32_t function)
 {
 	const struct sonde_session *session = tables->firefox->session;
@@ -163,14 +164,14 @@ static uint32_t node_below(struct tables *tables, uint32_t parent, uint32_t node
 	return parent;
 }
 
-/* Row + 1; 0 = none. */
+/* Returns the row of a node, + 1; 0 = none. */
 static uint32_t row_of_node(const void *context, uint32_t node)
 {
 	const struct tables *tables = context;
 	return sonde_map_find(&tables->by_node, sonde_hash_pair(node, 0), NULL, NULL);
 }
 
-/* The row of a sample's stack; adds new rows. */
+/* Returns the row of a sample's stack, after adding rows that are missing. */
 static uint32_t stack_of(struct tables *tables, uint32_t node, uint32_t leaf)
 {
 	const struct sonde_session *session = tables->firefox->session;

@@ -1,9 +1,9 @@
 /* tracks.c: writes the stream of tracks (tracks/tracks.h) in the firefox format: slices and instants become markers of
  * their threads; counters of bytes become memory counters, the only kind that the format has. Thread states are left
- * out, because they would drown all other markers in the table.
+ * out, because they are so many that other markers could not be found in the viewer's table.
  *
- * A queue of a device is a thread below the process that owns it. The format has no arrows: a marker of a queue names
- * the submitting thread, and shares a correlation with the call.
+ * A queue of a device is a thread below the process that owns it. The format has no arrows: instead, a marker of a
+ * queue names the submitting thread, and has the same correlation number as the submitting call.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,9 +22,9 @@ enum { SAID_MAX_B = 64 << 10, LABEL_B = 160 };
 /* Other kinds become markers of type "span" with their arguments as text; without a thread, they belong to the first
  * thread of their process. */
 static const struct kind {
-	const char *type; /* type in the schema; takes the arguments for which it has fields */
+	const char *type; /* type in the schema; an argument goes into the field of its name, if the type has one */
 	enum sonde_firefox_category category;
-	int is_titled; /* the marker has the name of the track, and its own name is a field */
+	int is_titled; /* the marker is named after the track; the event's name is a field */
 } kinds[SONDE_TRACK_KINDS] = {[SONDE_TRACK_EVENTS] = {"mark", SONDE_FIREFOX_MARK, 0},
 			      [SONDE_TRACK_DEVICES] = {"device", SONDE_FIREFOX_DEVICE, 0},
 			      [SONDE_TRACK_PATH] = {"step", SONDE_FIREFOX_PATH, 1}};
@@ -45,7 +45,7 @@ static void put_sizes(struct sonde_json *json, const char *key, const uint32_t s
 	sonde_json_put_text(json, key, text);
 }
 
-/* The number of the field that takes an argument; that of the end if none does. */
+/* Returns the index of the field that takes an argument, or of the end of the fields if none takes it. */
 static size_t field_of(const struct sonde_firefox_field *fields, const char *key)
 {
 	static const char *const renamed[][2] = {
@@ -74,7 +74,8 @@ static void put_field(struct sonde_json *json, const struct sonde_firefox_field 
 		sonde_json_put_uint(json, field->key, sum);
 }
 
-/* In the order of the schema; numbers of one field are added up. Most events have the arguments of the one before. */
+/* Writes the arguments in the order of the schema; the numbers of arguments with the same field are added up. The
+ * mapping to fields is kept, because most events have the same arguments as the previous event. */
 static void put_fields(struct sonde_firefox *firefox, struct sonde_json *json, const struct sonde_track_event *event,
 		       const struct sonde_thread *submitter)
 {
@@ -117,7 +118,7 @@ void sonde_firefox_args(struct sonde_firefox_marker *marker, const struct sonde_
 	sonde_buf_fini(&text);
 }
 
-/* 0 = unknown. */
+/* Returns the id of a process's first thread; 0 = unknown. */
 static uint32_t first_thread(const struct sonde_session *session, uint32_t process)
 {
 	uint32_t id = 1, count = (uint32_t)sonde_session_thread_count(session);

@@ -2,11 +2,11 @@
  * gzip.
  *
  * "SLF1" · u32 size of the JSON · JSON: the answer of /api/lanes (docs/UI.md), with "thinned_ns", "arrows" and "path" ·
- * for each track u32 size of what follows · u32 rows · its columns: for slices gap, length, name, many − 1, uncovered;
- * for curves gap, length, least, most; for instant events gap, name, many − 1. A column starts with a byte that gives
- * the width of its values, then the lowest bytes of all values, then the next: the upper bytes hardly differ and
- * compress to nothing. A gap is relative to the end of the previous row; least and most are the bits of a double.
- * Everything is little-endian; times are in ns.
+ * for each track: u32 size of the rest of the track · u32 number of rows · its columns: for slices gap, length, name,
+ * many − 1, uncovered; for curves gap, length, least, most; for instant events gap, name, many − 1. A column starts
+ * with a byte that gives the width of its values, then the lowest bytes of all values, then the next: the upper bytes
+ * hardly differ and compress to nothing. A gap is relative to the end of the previous row; least and most are the bits
+ * of a double. Everything is little-endian; times are in ns.
  *
  * web/src/tiles_file.ts reads this format and bins the rows as src/tiles/ does.
  */
@@ -31,21 +31,21 @@ enum {
 	COARSEST = 512,  /* pixels for the whole run: a track is not thinned further than this */
 	ARROWS_MOST = 5000,
 	STEPS_MOST = 20000,
-	LEAST_ROW_B = 2, /* lower bound of a row's compressed and encoded size: larger data is not even tried */
+	LEAST_ROW_B = 2, /* least encoded size of a row: if that is too much, full detail is not tried */
 	LIKELY_ROW_B = 6,
 	LIMIT_B = 60,                  /* minimum share of the space for an arrow or a step of the critical path */
 	GROUP_MAX = SONDE_TILE_DEPTHS, /* tracks that are read together */
-	SAMPLE = 1 << 20, /* zones per thread: above this, estimates of thinning are extrapolated from a sample */
+	SAMPLE = 1 << 20, /* if a thread has more zones, the effect of thinning is estimated from a sample of them */
 	EVERY_MAX = 16,
-	WINDOWS = 4, /* windows of the time, each of this length, that are written to estimate the size of a row */
+	WINDOWS = 4, /* windows, each 1 / WINDOW_SHARE of the time, written to estimate the size of a row */
 	WINDOW_SHARE = 64,
 	ROWS_LEAST = 10000, /* minimum number of rows for an estimate */
-	GUESSES_MAX = 64,   /* 2 to this power exceeds any time */
+	GUESSES_MAX = 64,   /* enough: 2 to the power of 64 exceeds any time */
 	LANE_MAX_B = 1 << 30,
 	WINDOW_MAX_NS = 1 << 30,
 };
 
-#define SURELY 1.1 /* estimates above this factor of the space are not tried */
+#define SURELY 1.1 /* if the estimated size exceeds the space by more than this factor, a thinning is not tried */
 
 struct lanes {
 	struct sonde_session *session;
@@ -80,8 +80,8 @@ static int add(struct sonde_tile_rows *rows, const struct sonde_tile_row *row)
 	return 0;
 }
 
-/* Reads every slice: in windows in which a pixel is half a ns. A slice that begins at or before the start of a window
- * belongs to the previous one. */
+/* Reads every slice, in windows so short that a pixel is half a ns. A slice that begins at or before the start of a
+ * window belongs to the previous window. */
 static int every(struct lanes *lanes, const struct sonde_tile_lane *lane)
 {
 	struct sonde_tile_rows all = {0}, part = {0};
@@ -230,7 +230,7 @@ static uint64_t since(const struct lanes *lanes, uint64_t time_ns)
 	return time_ns > lanes->start_ns ? time_ns - lanes->start_ns : 0;
 }
 
-/* Limits arrows and steps if there is little space. */
+/* The maximum number of arrows or steps: fewer than `most` if the timeline is thinned and there is little space. */
 static size_t limit(const struct lanes *lanes, size_t most)
 {
 	uint64_t capacity = lanes->most_b / LIMIT_B;
@@ -324,7 +324,7 @@ static int put_group(struct lanes *lanes, size_t first, size_t count)
 	return rc;
 }
 
-/* Stops once it certainly exceeds most_b as base64. */
+/* Writes all tracks; stops once the output certainly exceeds most_b as base64. */
 static int write_lanes(struct lanes *lanes, FILE *stream, uint64_t most_b)
 {
 	size_t step, all = sonde_tiles_lane_count(lanes->tiles);
@@ -358,7 +358,7 @@ static int write_if_fits(struct lanes *lanes, uint64_t most_b, struct sonde_buf 
 	return rc;
 }
 
-/* The number of rows at a thinning. */
+/* The number of rows that remain at a thinning. */
 struct guess {
 	uint64_t thinned_ns, rows;
 };
@@ -432,8 +432,8 @@ static int measure_row(struct lanes *lanes, uint64_t thinned_ns, double *row_b)
 	return rc ? rc : closing;
 }
 
-/* Chooses the finest thinning that is likely to fit: each one is half of the previous one. All are counted in one
- * pass. */
+/* Chooses the finest thinning that is likely to fit. Each candidate is half of the previous one, and the rows of all
+ * candidates are counted in one pass. */
 static int choose(struct lanes *lanes, uint64_t coarsest_ns)
 {
 	struct guess guesses[GUESSES_MAX];
@@ -471,7 +471,8 @@ static int may_fit(const struct lanes *lanes)
 	return sum <= most;
 }
 
-/* Writes everything, or else as much detail as is likely to fit; if the result does not fit, thins further. */
+/* Writes all details if they fit, otherwise as many as are likely to fit; as long as the result does not fit, thins
+ * further. */
 static int fit(struct lanes *lanes, uint64_t most_b, struct sonde_buf *out)
 {
 	uint64_t duration_ns = lanes->end_ns - lanes->start_ns, coarsest_ns = duration_ns / COARSEST + 1;

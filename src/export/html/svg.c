@@ -43,7 +43,7 @@ struct module {
 };
 
 struct level {
-	uint64_t next, end; /* start of the next frame at this depth; end of its parent */
+	uint64_t next, end; /* start of the next frame at this depth; end of that frame's parent */
 };
 
 struct picture {
@@ -86,7 +86,7 @@ static double share_of(const struct picture *picture, uint64_t part)
 	return (double)part / (double)picture->tree->root->total;
 }
 
-/* The hover text, which screen readers announce, too. */
+/* Writes the hover text, which screen readers announce, too. */
 static void put_title(struct picture *picture, const struct sonde_tree_node *node)
 {
 	FILE *out = picture->out;
@@ -173,8 +173,8 @@ static void add_module(struct picture *picture, const struct sonde_tree_node *no
 	picture->modules[i].self += node->self;
 }
 
-/* Children start at their parent's left edge, side by side. A frame too narrow to be visible takes up its space all the
- * same, and so do frames below it. */
+/* Children start at their parent's left edge, side by side. A frame that is too narrow to be visible, and the frames
+ * below it, still take up their space. */
 static int visit(void *context, const struct sonde_preorder *at)
 {
 	struct picture *picture = context;
@@ -232,7 +232,7 @@ static void choose_hues(struct picture *picture)
 	}
 }
 
-/* Legend of modules by colour: those with the most self time, as many as fit a line. */
+/* Writes the legend of module colours: the modules with the most self time, as many as fit into one line. */
 static void put_key(struct picture *picture)
 {
 	double x = MARGIN;
@@ -302,7 +302,8 @@ static void put_head(struct picture *picture, const struct sonde_report *report,
 	    out);
 }
 
-/* The status line for the frame under the pointer: above the frames, where it is visible however deep they go. */
+/* Writes the status line for the frame under the pointer. It is above the frames, so that it is visible however deep
+ * the graph is. */
 static void put_bar(struct picture *picture)
 {
 	fprintf(picture->out,

@@ -1,8 +1,8 @@
 /* calls.c: blocking calls as slices on tracks below their threads: "mutex", "read"; and arrows from the thread that
  * released a lock to the one that acquired it.
  *
- * A call that overlaps another of its thread without nesting gets a second track. If there are very many, only the
- * longest get slices (calls.h); the total of the others is reported at the end.
+ * A call that overlaps another call of its thread without nesting goes to a second track. If there are very many, only
+ * the longest get slices (calls.h); the total of the others is reported at the end.
  */
 #include <stdlib.h>
 
@@ -51,7 +51,7 @@ static void put_begin(struct sonde_perfetto *perfetto, const struct sonde_call *
 	sonde_perfetto_end(perfetto, NULL);
 }
 
-/* Closes the slices of a lane that end by a time. */
+/* Closes the slices of a track that end at or before `time_ns`. */
 static void end_until(struct lanes *lanes, size_t lane, uint64_t time_ns)
 {
 	while (lanes->open[lane] && lanes->ends_ns[lane][lanes->open[lane] - 1] <= time_ns) {
@@ -67,7 +67,7 @@ static void end_thread(struct lanes *lanes)
 	lanes->count = 0;
 }
 
-/* The first track in which a call nests; a new one if there is none. */
+/* Returns the first track in which a call nests; a new track if there is none. */
 static size_t lane_of(struct lanes *lanes, const struct sonde_call *call)
 {
 	for (size_t lane = 0; lane < lanes->count; lane++) {

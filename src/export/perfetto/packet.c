@@ -1,9 +1,9 @@
 /* packet.c: packets, tracks and events of the perfetto format.
  *
- * All packets form one sequence, whose tables of interned names grow on demand. Each entry has its own packet before
- * the first that uses it, because the begin of a zone may be held in memory while other packets pass it. Tables are
- * limited in size; names beyond the limit are written inline. Field numbers: trace_packet.proto and its parts, of
- * github.com/google/perfetto.
+ * All packets form one sequence, whose tables of interned names grow on demand. Each entry is written in a packet of
+ * its own before the first packet that uses it: it cannot be part of that packet, because the begin of a zone may be
+ * held in memory while other packets are written. Tables are limited in size; names beyond the limit are written
+ * inline. Field numbers: trace_packet.proto and its parts, of github.com/google/perfetto.
  */
 #include <errno.h>
 #include <string.h>
@@ -77,7 +77,7 @@ void sonde_perfetto_define(struct sonde_perfetto *perfetto, uint32_t table)
 	put_packet(perfetto, &perfetto->interned, NULL);
 }
 
-/* The number of a cleaned text in a table; 0 = write it inline. */
+/* Returns the number of a cleaned text in a table; 0 = the caller must write it inline. */
 static uint32_t number_of(struct sonde_perfetto *perfetto, struct sonde_intern *intern, uint32_t table,
 			  const char *text)
 {
@@ -212,8 +212,8 @@ static void put_real(struct sonde_buf *out, uint32_t field, double value)
 	put_fixed(out, field, bits);
 }
 
-/* Writes a text as a reference to a table, or inline. Most texts were used recently: those that needed no cleaning are
- * found in a cache by their bytes. */
+/* Writes a text as a reference to a table, or inline. Most texts were used recently: texts that need no cleaning are
+ * found by their bytes in a cache. */
 static void put_named(struct sonde_perfetto *perfetto, struct sonde_buf *out, struct sonde_intern *intern,
 		      uint32_t table, const uint32_t fields[2], const char *text)
 {

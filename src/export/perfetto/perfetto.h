@@ -1,6 +1,6 @@
 /* perfetto.h: shared by the files of the perfetto format: tracks, and events on them, as packets of one sequence.
  *
- * Errors are sticky (sonde_perfetto.error); after one nothing more is written.
+ * Errors are sticky (sonde_perfetto.error): after an error, nothing more is written.
  */
 #ifndef SONDE_EXPORT_PERFETTO_PERFETTO_H
 #define SONDE_EXPORT_PERFETTO_PERFETTO_H
@@ -39,11 +39,11 @@ enum { SONDE_PERFETTO_LATELY = 32 };
 
 struct sonde_perfetto_level;
 
-/* Zones of a thread, whose begins may have to wait for that of the enclosing zone. */
+/* The zones of a thread: the begin of a zone may have to wait for the begin of the enclosing zone. */
 struct sonde_perfetto_thread {
 	struct sonde_nest nest;
 	struct sonde_perfetto_level *levels;
-	size_t level_count, deepest; /* all levels in use are below `deepest` */
+	size_t level_count, deepest; /* number of levels; the levels in use are those below `deepest` */
 };
 
 struct sonde_perfetto {
@@ -51,13 +51,13 @@ struct sonde_perfetto {
 	const struct sonde_format_options *options;
 	FILE *out;
 	int error;
-	int is_begun;                            /* the first packet declares that nothing preceded it */
-	struct sonde_buf packet, event, inner;   /* under construction: each is nested in the one before */
-	struct sonde_buf interned, table, entry; /* the same for table entries */
+	int is_begun;                            /* the first packet, which says that none preceded it, was written */
+	struct sonde_buf packet, event, inner;   /* in progress: `inner` goes into `event`, `event` into `packet` */
+	struct sonde_buf interned, table, entry; /* likewise for table entries */
 	struct sonde_buf head, scratch;
 	struct sonde_intern names, categories, keys;
 	uint32_t lately[3][SONDE_PERFETTO_LATELY]; /* per table: recently used numbers */
-	uint8_t *places;                           /* by site id: defined in the table of source locations */
+	uint8_t *places;                           /* by site id: 1 = already in the table of source locations */
 	struct sonde_map tracks;                   /* kind and key → number */
 	struct sonde_export_tracks stream;
 	uint64_t track_count, flow_count, links_from;
@@ -78,8 +78,8 @@ void sonde_perfetto_put(struct sonde_perfetto *perfetto, struct sonde_buf *to);
 /* A sanitised text (clean.h), valid until the next call. */
 const char *sonde_perfetto_clean(struct sonde_perfetto *perfetto, const char *text);
 
-/* Adds an entry to the sequence's tables: perfetto->entry, as field `table` of InternedData. It precedes everything
- * written later. */
+/* Adds an entry to the sequence's tables: perfetto->entry, as field `table` of InternedData. The entry is in the file
+ * before everything that is written later. */
 void sonde_perfetto_define(struct sonde_perfetto *perfetto, uint32_t table);
 
 /* --- tracks ------------------------------------------------------------------------------------------------------- */
@@ -87,17 +87,17 @@ void sonde_perfetto_define(struct sonde_perfetto *perfetto, uint32_t table);
 /* The number of a track; sets *is_new on first use, when the caller has to describe it. */
 uint64_t sonde_perfetto_track(struct sonde_perfetto *perfetto, enum sonde_perfetto_kind kind, uint64_t a, uint64_t b,
 			      int *is_new);
-/* Number of a track that is not looked up again. */
+/* Returns the number of a new track that will not be looked up again. */
 uint64_t sonde_perfetto_track_new(struct sonde_perfetto *perfetto);
 
 /* Describes a track below another. `unit`: of a counter ("ns", "B", "", …); NULL = track of slices. */
 void sonde_perfetto_describe(struct sonde_perfetto *perfetto, uint64_t track, uint64_t parent, const char *name,
 			     const char *unit);
 
-/* Tracks of processes and threads, described on first use. */
+/* Return the track of a process or a thread, which is described on first use. */
 uint64_t sonde_perfetto_process(struct sonde_perfetto *perfetto, uint32_t id);
 uint64_t sonde_perfetto_thread(struct sonde_perfetto *perfetto, uint32_t id);
-/* A counter track below one of them. */
+/* Returns a counter track below the track of a process or a thread. */
 uint64_t sonde_perfetto_counter(struct sonde_perfetto *perfetto, enum sonde_perfetto_kind kind, uint64_t a, uint64_t b,
 				uint64_t parent, const char *name, const char *unit);
 
@@ -118,12 +118,12 @@ void sonde_perfetto_arg_real(struct sonde_perfetto *perfetto, const char *key, d
 void sonde_perfetto_arg_bool(struct sonde_perfetto *perfetto, const char *key, int value);
 /* Adds the source location of a site, if known. */
 void sonde_perfetto_place(struct sonde_perfetto *perfetto, uint32_t site);
-/* Adds an arrow that begins or ends here. */
+/* Adds an arrow that begins or ends at this event. */
 void sonde_perfetto_flow(struct sonde_perfetto *perfetto, uint64_t number, int ends);
 /* Ends the event; writes it to `to`, or to the file if NULL. */
 void sonde_perfetto_end(struct sonde_perfetto *perfetto, struct sonde_buf *to);
 
-/* The end of a slice; a point of a counter. */
+/* The first function writes the end of a slice, the other two a point of a counter. */
 void sonde_perfetto_close(struct sonde_perfetto *perfetto, uint64_t track, uint64_t time_ns, struct sonde_buf *to);
 void sonde_perfetto_point(struct sonde_perfetto *perfetto, uint64_t track, uint64_t time_ns, double value);
 void sonde_perfetto_point_int(struct sonde_perfetto *perfetto, uint64_t track, uint64_t time_ns, int64_t value);

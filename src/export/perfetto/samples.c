@@ -1,10 +1,10 @@
 /* samples.c: CPU samples as PerfSample packets, with stacks, frames, modules and names in the sequence's tables. A
- * PerfSample has no weight, so each thread also has a counter: the CPU time that its samples represent, including time
- * measured in addition to them.
+ * PerfSample has no weight, so each thread also has a counter: the CPU time that its samples represent, including CPU
+ * time that was measured without samples.
  *
  * A stack is (trie node, leaf), its frames outermost first; inlined functions are separate frames at one address.
- * Modules have no address ranges, because addresses are those of the file. A frame without a module gets the module "",
- * because readers require one. The CPU of a sample is unknown, so its field is left out.
+ * Modules have no address ranges, because the addresses of frames are relative to the module's file. A frame without a
+ * module gets the module "", because readers require one. The CPU of a sample is unknown, so its field is left out.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ struct samples {
 	struct sonde_perfetto *perfetto;
 	struct sonde_map stacks, frames; /* (node, leaf), (index, function) → number */
 	uint32_t stack_count, frame_count;
-	unsigned char *functions, *modules; /* by id: already defined */
+	unsigned char *functions, *modules; /* by id: 1 = already defined */
 	uint64_t *sum_ns;                   /* by thread id */
 	struct sonde_stack_lines lines;
 };
@@ -44,7 +44,7 @@ static void define_text(struct sonde_perfetto *perfetto, uint32_t table, uint64_
 	sonde_perfetto_define(perfetto, table);
 }
 
-/* Table entry of a module: its id + 1; 1 if it has none. */
+/* Returns the number of a module's table entry: id + 1; 1 if the frame has no module. */
 static uint64_t module_number(struct samples *samples, uint32_t id)
 {
 	struct sonde_perfetto *perfetto = samples->perfetto;

@@ -1,14 +1,15 @@
 /* tracks.c: writes the stream of tracks (tracks/tracks.h) as tracks below those of threads and processes: slices,
  * instants and counters. A flow begins at an instant event on the track of its source thread.
  *
- * States are slices rather than the kernel's switch events, because those contain more than is known here (such as the
- * next thread).
+ * States are written as slices instead of as the kernel's switch events, because a switch event has fields that are
+ * unknown here (such as the next thread).
  */
 #include <string.h>
 
 #include "export/perfetto/perfetto.h"
 
-/* The device of a queue, whichever processes use it; otherwise the thread or process. */
+/* Returns the parent of a track: the device of a queue, even if several processes use it; otherwise the thread or
+ * process. */
 static uint64_t parent_of(struct sonde_perfetto *perfetto, const struct sonde_track *track)
 {
 	int is_new;
@@ -82,7 +83,7 @@ static uint64_t put_flow(struct sonde_perfetto *perfetto, const struct sonde_tra
 	return perfetto->flow_count;
 }
 
-/* Links of a kind are numbered after all arrows that precede this kind. */
+/* Numbers the links of a kind of track after all arrows of the kinds written before. */
 static void put_links(struct sonde_perfetto *perfetto, const struct sonde_track_links *links)
 {
 	if (links->end)

@@ -1,10 +1,10 @@
 /* zones.c: zones as slices of their threads' tracks.
  *
  * Zones come when they end, inner zones before outer ones. Readers sort packets by time and keep the file order within
- * equal times. A begin may therefore be anywhere in the file except after that of an inner zone with the same start
- * time. So the first zone of a level (and any zero-length zones directly after it) is held back until the enclosing
- * zone has come. This holds one zone per level, however many zones a thread has. Zones that do not nest have their own
- * tracks.
+ * equal times. The begin of a zone may therefore be anywhere in the file, except after the begin of an inner zone with
+ * the same start time. So the first zone of a level (and any zero-length zones directly after it) is held in memory
+ * until the enclosing zone has come. One zone per level is held, however many zones a thread has. Zones that do not
+ * nest have their own tracks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ enum { HELD_MAX_B = 64 << 20 };
 struct sonde_perfetto_level {
 	struct sonde_buf held; /* packets with the same time */
 	uint64_t start_ns;     /* their time */
-	int is_begun;          /* a zone has come since the last enclosing one */
+	int is_begun;          /* a zone of this level has come since the last zone of the level above */
 	int is_held;
 };
 
@@ -88,9 +88,9 @@ static void let_go(struct sonde_perfetto *perfetto, struct sonde_perfetto_level 
 	level->is_held = 0;
 }
 
-/* Releases the zones that the levels below `depth` hold when a zone of that level has come: nothing that encloses them
- * can follow. Zones of the next level that began together with this zone stay, because they have to follow its
- * begin. */
+/* Called when a zone of level `depth` has come. Writes the zones that are held at deeper levels: no zone that encloses
+ * them can still come. Zones one level deeper that began at the same time as this zone stay, because they have to
+ * follow its begin. */
 static void pass_below(struct sonde_perfetto *perfetto, struct sonde_perfetto_thread *thread, size_t depth,
 		       uint64_t start_ns)
 {
@@ -127,7 +127,8 @@ static void put_nested(struct sonde_perfetto *perfetto, const struct sonde_mark_
 	sonde_perfetto_close(perfetto, track, zone->end_ns, zone->end_ns > zone->start_ns ? NULL : to);
 }
 
-/* Zones that are not selected still enclose others: they are checked for nesting and release what waits for them. */
+/* Zones that are not selected still enclose others: they are checked for nesting, and zones held until they come are
+ * written. */
 static void put_zone(struct sonde_perfetto *perfetto, const struct sonde_mark_zone *zone)
 {
 	if (zone->thread >= perfetto->thread_count)

@@ -1,5 +1,5 @@
-/* palette.c: hues around the circle of OKLCH (Björn Ottosson, 2020), where equal lightness is perceived as equal, so
- * that modules stand out only by position and width. */
+/* palette.c: hues around the circle of OKLCH (Björn Ottosson, 2020), where colours of equal lightness look equally
+ * light, so that no module stands out by its colour, but only by position and width. */
 #include "export/plot/palette.h"
 
 #include <math.h>

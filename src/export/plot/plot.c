@@ -66,7 +66,7 @@ static uint32_t colour_of(size_t series)
 
 /* --- scales ------------------------------------------------------------------------------------------------------- */
 
-/* The top of an area includes the areas below it. */
+/* The height of a series in interval i; that of an area includes the areas below it. */
 static double top_of(const struct sonde_plot *plot, size_t series, size_t i)
 {
 	const struct sonde_plot_series *row = &plot->series[series];
@@ -131,7 +131,7 @@ static void put_x_ticks(struct drawing *drawing)
 	}
 }
 
-/* Writes names of intervals instead of numbers; if there are many, some of them. */
+/* Writes names of intervals instead of numbers; if there are many, only some of the names. */
 static void put_names(struct drawing *drawing)
 {
 	const struct sonde_plot_series *row = &drawing->plot->series[0];
@@ -227,7 +227,7 @@ static void put_bars(struct drawing *drawing, const struct sonde_plot_series *ro
 	}
 }
 
-/* Draws areas from the top down, so that each covers those above it. */
+/* Draws areas from the topmost down, so that each covers the lower part of those above it. */
 static void put_series(struct drawing *drawing)
 {
 	const struct sonde_plot *plot = drawing->plot;
@@ -251,7 +251,7 @@ static void put_line_of_note(struct drawing *drawing, int y, const char *text)
 	fputs("</text>\n", drawing->out);
 }
 
-/* Breaks at a space into two lines if one is too short. */
+/* Writes the note; if it is too long for a line, breaks it at a space into two. */
 static void put_note(struct drawing *drawing, const char *note)
 {
 	char first[NOTE_COLUMNS + 1];
@@ -287,7 +287,8 @@ static void put_heading(struct drawing *drawing)
 		put_note(drawing, plot->note);
 }
 
-/* Lines first, so that none crosses a label; a label moves down if it would overlap the previous one. */
+/* Draws all lines before the labels, so that no line crosses a label; a label moves down if it would overlap the
+ * previous one. */
 static void put_annotations(struct drawing *drawing)
 {
 	const struct sonde_plot *plot = drawing->plot;
@@ -320,7 +321,7 @@ static void put_figure(struct drawing *drawing, const struct sonde_plot_axis *ax
 		fputs(axis->suffix, drawing->out);
 }
 
-/* True if two series share an interval. */
+/* True if two series have the same interval i. */
 static int is_same_interval(const struct sonde_plot_series *a, const struct sonde_plot_series *b, size_t i)
 {
 	return i < b->count && a->from[i] == b->from[i] && a->to[i] == b->to[i];

@@ -1,7 +1,7 @@
-/* plot.h: a plot with axes, drawn as SVG: lines, stacked areas or bars over time, a quantity or names.
+/* plot.h: a plot with axes, drawn as SVG: lines, stacked areas or bars; the x axis is time, a quantity, or names.
  *
  * Axes have units and ticks at round numbers, and fit the values. Every interval of the picture shows its figures as
- * hover text, and exposes them to programs in data-from, data-to and data-SERIES (stored units).
+ * hover text, and has them in attributes for programs: data-from, data-to and data-SERIES (stored units).
  */
 #ifndef SONDE_EXPORT_PLOT_PLOT_H
 #define SONDE_EXPORT_PLOT_PLOT_H
@@ -21,7 +21,7 @@ enum sonde_plot_form {
 
 /* One value per interval; NaN = unknown. */
 struct sonde_plot_series {
-	const char *key;  /* key of its data attribute: "user" */
+	const char *key;  /* in the name of its data attribute: "user" → data-user */
 	const char *name; /* for the legend */
 	enum sonde_plot_form form;
 	double *from, *to, *values; /* intervals ascend and do not overlap */
@@ -38,7 +38,7 @@ struct sonde_plot_axis {
 	int below_zero;           /* y only: negative bars hang down from 0; otherwise the axis starts at 0 */
 };
 
-/* An annotated time or value of x. */
+/* An annotation at a value of x. */
 struct sonde_plot_annotation {
 	double x;
 	const char *name;

@@ -1,4 +1,5 @@
-/* plots.c: defines which columns of which report sections each plot shows. Plots contain no figures of their own. */
+/* plots.c: defines which columns of which report sections each plot shows. Plots show no figures that the report
+ * lacks. */
 #include "export/plot/plots.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 #include "util/error.h"
 
 enum { FIGURE_MAX_B = 256, WHY_MAX_B = 1024, LIST_INDENT = 13, LIST_WIDTH = 80 };
-#define BAR_WIDTH 0.42 /* width of each of the two bars of a name */
+#define BAR_WIDTH 0.42 /* width of each of the two bars that share a name */
 
 struct sonde_plot_builder {
 	const struct sonde_report *report;
@@ -25,7 +26,7 @@ struct sonde_plot_builder {
 
 /* --- the report --------------------------------------------------------------------------------------------------- */
 
-/* NaN if absent. */
+/* Returns the value of a cell; NaN if it is absent. */
 static double value_of(const struct sonde_section *section, size_t row, const char *key)
 {
 	const struct sonde_cell *cell = sonde_report_cell(section, row, key);
@@ -42,7 +43,8 @@ static const char *figure_of(struct sonde_plot_builder *builder, enum sonde_unit
 	return copy ? copy : "";
 }
 
-/* Why a section has no values in a column, from its first cell or its own note. */
+/* Fails with the reason why a section has no values in a column, taken from the column's first cell or the section's
+ * note: -ENODATA. */
 static int nothing(const struct sonde_section *section, const char *key)
 {
 	const struct sonde_cell *cell = sonde_report_cell(section, 0, key);
@@ -83,7 +85,7 @@ static double *column_of(struct sonde_plot_builder *builder, const struct sonde_
 	return values;
 }
 
-/* Numbers the rows that have no number of their own. */
+/* Returns numbers for rows without a column of numbers, counting from `first`. */
 static double *numbers_of(struct sonde_plot_builder *builder, size_t count, double first)
 {
 	double *values = sonde_arena_alloc(&builder->arena, count * sizeof *values);
@@ -250,7 +252,7 @@ static int build_zones(struct sonde_plot_builder *builder)
 	return plot->title ? 0 : sonde_error(ENOMEM, "out of memory for a plot");
 }
 
-/* A group of several iterations has min and max, too. */
+/* Adds the minimum and maximum to the mean if a row is a group of several iterations. */
 static int build_iterations(struct sonde_plot_builder *builder)
 {
 	static const char *const values[][3] = {
@@ -344,7 +346,8 @@ static int build_diff_functions(struct sonde_plot_builder *builder)
 	return rc ? rc : take_warnings(builder, functions);
 }
 
-/* Narrows each interval to a part, so that a zone's two bars are next to each other. */
+/* Narrows each interval to BAR_WIDTH, starting at the fraction `from`, so that a zone's two bars are next to each
+ * other. */
 static void narrow(struct sonde_plot_series *series, double from)
 {
 	for (size_t i = 0; i < series->count; i++) {
@@ -389,7 +392,7 @@ static void begin(struct sonde_plot_builder *builder, const struct sonde_report 
 
 struct drawn {
 	int (*build)(struct sonde_plot_builder *builder);
-	const char *name, *of; /* name of this recording, or of the two */
+	const char *name, *of; /* `of`: name of this recording, or names of the two */
 };
 
 static int render(const struct sonde_report *report, const struct drawn *drawn, int is_png, FILE *out)
@@ -453,7 +456,7 @@ const size_t sonde_diff_plot_count = sizeof sonde_diff_plots / sizeof *sonde_dif
 
 /* --- list of plots ------------------------------------------------------------------------------------------------ */
 
-/* `of`: this recording, or the two. */
+/* Lists a plot and whether it is available. `of`: name of this recording, or names of the two. */
 static int list_row(const struct sonde_report *report, const struct sonde_plot_row *row, const char *of, FILE *out)
 {
 	struct sonde_plot_builder builder;

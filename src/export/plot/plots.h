@@ -23,7 +23,8 @@ extern const size_t sonde_plot_count;
 extern const struct sonde_plot_row sonde_diff_plots[];
 extern const size_t sonde_diff_plot_count;
 
-/* Formats that list the plots that the report's sections suffice for, and why others are not available. */
+/* Formats that list which plots the report's sections contain enough data for, and why the other plots are not
+ * available. */
 extern const struct sonde_format sonde_format_plots, sonde_format_diff_plots;
 
 #endif

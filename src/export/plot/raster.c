@@ -1,7 +1,7 @@
 /* raster.c: pictures as pixels, rendered by librsvg and cairo, which are loaded on demand.
  *
- * Only the few functions below are used; their types are declared here, so that a build does not need the headers of
- * these libraries. A picture is generated once, as SVG, and looks the same in both forms.
+ * Only the few functions below are used; the types that they need are declared here, so that a build does not need the
+ * headers of these libraries. A picture is generated once, as SVG, and looks the same in both forms.
  */
 #include "export/plot/raster.h"
 
@@ -82,7 +82,7 @@ static int draw(const struct library *library, const struct sonde_raster *pictur
 	library->cairo_surface_destroy(surface);
 	if (!drawn)
 		return sonde_error(EIO, RSVG " could not draw the picture; -f svg needs no library");
-	if (status && ferror(out)) /* the caller reports the cause and the file when it closes it */
+	if (status && ferror(out)) /* the caller reports the cause and the file's name when it closes the file */
 		return 0;
 	return status ? sonde_error(EIO, "the picture could not be written") : 0;
 }

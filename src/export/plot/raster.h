@@ -6,7 +6,7 @@
 
 enum { SONDE_RASTER_SCALE = 2 }; /* pixels per unit of the picture */
 
-/* Writes an <svg> element. 0, or a negative errno with a message. */
+/* A function that writes the picture as an <svg> element. 0, or a negative errno with a message. */
 typedef int sonde_raster_draw(const void *context, FILE *out);
 
 /* Renders a picture of width × height units. -ENOSYS with a message if the rendering libraries are not installed. */

@@ -125,7 +125,8 @@ void sonde_roofline_peak_put(struct sonde_roofline_axes *axes, const struct sond
 	fputs("</text>\n", axes->out);
 }
 
-/* How far along its line a label must be placed so that it overlaps no other; all lines have the same slope. */
+/* Returns how far a label must be moved along its line so that it overlaps no other label; all lines have the same
+ * slope. */
 static double label_shift(struct sonde_roofline_axes *axes, double x, double y, double slope)
 {
 	double shift = 0;

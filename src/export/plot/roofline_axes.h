@@ -26,7 +26,7 @@ struct sonde_roofline_axes {
 
 struct sonde_roofline_line {
 	double rate;         /* GFLOP/s of a peak, GB/s of memory */
-	double meets;        /* the other ceiling, where this line ends; ≤ 0 = it continues */
+	double meets;        /* the rate of the other ceiling at which this line starts or ends; ≤ 0 = it is not cut */
 	const char *classes; /* CSS classes: "maker", … */
 	const char *label;
 };
@@ -36,7 +36,7 @@ int sonde_roofline_has_place(double value);
 /* Extends a range of logarithms to include a value; unknown values are ignored. */
 void sonde_roofline_widen(double *low, double *high, double value);
 
-/* Pixels. */
+/* Convert a coordinate to pixels. */
 double sonde_roofline_x(const struct sonde_roofline_axes *axes, double x);
 double sonde_roofline_y(const struct sonde_roofline_axes *axes, double y);
 
@@ -44,8 +44,8 @@ double sonde_roofline_y(const struct sonde_roofline_axes *axes, double y);
 void sonde_roofline_rate_put(FILE *out, double giga, const char *unit);
 
 void sonde_roofline_axes_put(const struct sonde_roofline_axes *axes);
-/* Draws a horizontal line, starting where memory bandwidth reaches it; or a diagonal, up to a peak. Lines outside the
- * frame are skipped. */
+/* The first function draws a peak, as a horizontal line that starts where memory bandwidth reaches it; the second draws
+ * a memory bandwidth, as a diagonal up to a peak. Lines outside the frame are skipped. */
 void sonde_roofline_peak_put(struct sonde_roofline_axes *axes, const struct sonde_roofline_line *line);
 void sonde_roofline_memory_put(struct sonde_roofline_axes *axes, const struct sonde_roofline_line *line);
 

@@ -1,8 +1,8 @@
 /* roofline_devices.c: theoretical ceilings of GPUs as panels (plot/roofline_devices.h).
  *
  * A panel has axes of its own, because a GPU's peak is far from the CPU's. All of its lines are dashed, like datasheet
- * ceilings, because nothing is measured. There are no points: the work and bytes of kernels are unknown, and the panel
- * says so. GPUs with the same name and ceilings share a panel, which lists all of their numbers.
+ * ceilings, because nothing is measured. There are no points, because the work and bytes of kernels are unknown; the
+ * panel says so. GPUs with the same name and ceilings share a panel, which lists all of their numbers.
  */
 #include "export/plot/roofline_devices.h"
 
@@ -90,7 +90,7 @@ static void add(struct panels *panels, const struct panel *device)
 {
 	size_t at = 0;
 	if (device->memory < 0 && highest(device) < 0)
-		return; /* its rows give the reason */
+		return; /* the device's rows give the reason */
 	while (at < panels->count && !is_alike(&panels->all[at], device))
 		at++;
 	if (at == PANELS_MAX || panels->all[at].count == ALIKE_MAX) {
@@ -115,7 +115,8 @@ static void read_all(struct panels *out, const struct sonde_report *report)
 
 /* --- a panel ------------------------------------------------------------------------------------------------------ */
 
-/* One decade on both sides of the ridge point, down to what memory allows there. */
+/* Chooses axes that extend at least one decade to the left and right of the ridge points; the lower end is the rate
+ * that memory allows at the left edge. */
 static void choose_scale(struct sonde_roofline_axes *axes, const struct panel *panel)
 {
 	double most = highest(panel), low = 1e9, high = -1e9;
@@ -161,7 +162,7 @@ static void put_title(FILE *out, struct sonde_buf *scratch, const struct panel *
 		top + 38);
 }
 
-/* Explains the lines, and what has no line; the table gives the reason. */
+/* Explains the lines, and says which ceilings have no line; the table gives the reason. */
 static void put_key(FILE *out, struct sonde_buf *scratch, const struct panel *panel, int top)
 {
 	static const char *const why[] = {"Kernels are not shown: their FLOP and bytes", "are known only to the GPU's",

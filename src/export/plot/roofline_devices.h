@@ -7,7 +7,7 @@
 
 #include "report/report.h"
 
-/* In pixels; 0 = no device has a ceiling. */
+/* Returns the height in pixels; 0 = no device has a ceiling. */
 int sonde_roofline_devices_height(const struct sonde_report *report);
 /* Writes elements of an <svg> with the roofline's style, from `top` on. */
 void sonde_roofline_devices_put(const struct sonde_report *report, int top, FILE *out);

@@ -2,9 +2,10 @@
  *
  * Drawn from the report's tables, whose columns are found by key. Solid lines are the measured ceilings of all CPUs,
  * dotted lines are those of a single thread, and dashed lines come from the datasheet. A point whose bytes are modelled
- * is hollow, with an arrow to the left: its true position is there or further left. Work without an intensity has no
- * point. A point far below all ceilings is drawn at the lower edge with an arrow, because it would compress all others.
- * GPUs have panels of their own below (plot/roofline_devices.c), even if the machine itself was not measured.
+ * is hollow, with an arrow to the left: its true position is at the circle or further left. Work without an intensity
+ * has no point. A point far below all ceilings is drawn at the lower edge with an arrow, because an axis that included
+ * it would compress the rest of the picture. GPUs have panels of their own below (plot/roofline_devices.c), even if the
+ * machine itself was not measured.
  */
 #include "export/plot/roofline_svg.h"
 
@@ -74,7 +75,7 @@ static void read_points(struct picture *picture)
 	}
 }
 
-/* The best rate of a kind: over rows whose `ceiling` or `of` is `name`; −1 = none. */
+/* Returns the highest `rate` of the rows whose `ceiling` or `of` is `name`; −1 = none. */
 static double best_of(const struct picture *picture, const char *name, const char *rate)
 {
 	double best = -1;
@@ -89,7 +90,7 @@ static double best_of(const struct picture *picture, const char *name, const cha
 
 /* --- the scale ---------------------------------------------------------------------------------------------------- */
 
-/* Points far below the ceilings do not stretch the axis. */
+/* Sets the positions of points; those far below the ceilings do not extend the axis. */
 static void place_points(struct picture *picture)
 {
 	double lowest = picture->axes.y_min <= picture->axes.y_max ? picture->axes.y_min - BELOW_MAX : -1e9;
@@ -179,14 +180,14 @@ static void put_head(struct picture *picture, const struct sonde_report *report)
 
 /* --- ceilings ----------------------------------------------------------------------------------------------------- */
 
-/* Starts where the fastest memory level reaches it. */
+/* Draws a peak, which starts where the fastest memory level reaches it. */
 static void put_peak(struct picture *picture, double rate, const char *classes, const char *threads, const char *label)
 {
 	double memory = best_of(picture, "L1", !strcmp(threads, "one_thread") ? "one_thread" : "all_threads");
 	sonde_roofline_peak_put(&picture->axes, &(struct sonde_roofline_line){rate, memory, classes, label});
 }
 
-/* Ends at the highest peak. */
+/* Draws a memory bandwidth, which ends at the highest peak. */
 static void put_memory(struct picture *picture, double bandwidth, const char *classes, double peak, const char *label)
 {
 	if (peak > 0)

@@ -6,13 +6,13 @@
 
 #include "report/report.h"
 
-/* In pixels: devices have panels of their own below the machine. */
+/* Returns the height in pixels, including the panels of devices below the machine's picture. */
 int sonde_roofline_height(const struct sonde_report *report);
 
 /* Writes an <svg> element without an XML declaration. -ENODATA with a message if there is nothing to draw. */
 int sonde_roofline_svg(const struct sonde_report *report, FILE *out);
 
-/* Only for `sonde roofline`: not in formats.def, because they show just these sections. */
+/* Formats only for `sonde roofline`: they are not in formats.def, because they show just these sections. */
 struct sonde_format;
 extern const struct sonde_format sonde_format_roofline_svg, sonde_format_roofline_html, sonde_format_roofline_png;
 

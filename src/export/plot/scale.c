@@ -12,7 +12,7 @@ struct unit {
 	double size;
 };
 
-/* Chooses the largest unit up to the greatest value; else the first. */
+/* Chooses the largest unit that does not exceed the greatest value; else the first unit. */
 static const struct unit times[] = {{"ns", 1},     {"µs", 1e3},   {"ms", 1e6}, {"s", 1e9},
 				    {"min", 60e9}, {"h", 3600e9}, {NULL, 0}};
 static const struct unit bytes[] = {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {NULL, 0}};
@@ -64,7 +64,7 @@ static void choose_linear(struct sonde_plot_scale *scale)
 		add_tick(scale, (first + i) * step * scale->unit_size);
 }
 
-/* Powers of ten; with few of them also 2 and 5 times each. */
+/* Chooses powers of ten as ticks; if they are few, also 2 and 5 times each of them. */
 static void choose_logarithmic(struct sonde_plot_scale *scale)
 {
 	static const double parts[] = {1, 2, 5};
@@ -99,7 +99,7 @@ double sonde_plot_scale_at(const struct sonde_plot_scale *scale, double value)
 	return fmin(fmax(at, 0), 1);
 }
 
-/* On a logarithmic scale each tick has its own unit. */
+/* On a logarithmic scale, each tick has a unit of its own. */
 void sonde_plot_scale_text(const struct sonde_plot_scale *scale, double tick, char *out, size_t out_b)
 {
 	const struct unit *best = NULL;

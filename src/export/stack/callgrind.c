@@ -1,9 +1,10 @@
 /* callgrind.c: Callgrind's profile format: self cost by line, and calls with their inclusive cost.
  *
- * Costs are estimates from samples: "Samples" and "CPU" (ns); or blocks of the heap and their bytes; or waiting calls
- * and their durations. A call's count is the number of samples, blocks or waits that went through it, because calls
- * were not counted. A call that occurs several times on a stack (recursion) is charged once per sample. Every name is
- * written in full once and referred to by number afterwards.
+ * Costs are estimates from samples: the number of samples ("Samples") and their CPU time ("CPU", in ns); or the number
+ * of heap blocks and their bytes; or the number of waiting calls and their durations. A call's count is the number of
+ * samples, blocks or waits that went through it, because calls were not counted. A call that occurs several times on a
+ * stack (recursion) is charged once per sample. Every name is written in full once and referred to by number
+ * afterwards.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,11 +21,11 @@
 
 enum { TEXT_MAX_B = 1 << 20 };
 
-/* A line's self cost (callee 0), or a call's. */
+/* The self cost of a line (callee 0), or the inclusive cost of a call. */
 struct cost {
 	uint32_t function, line;
 	uint32_t callee;
-	uint32_t last; /* the stack charged last, from 1 */
+	uint32_t last; /* number, from 1, of the last stack that was charged to this row */
 	uint64_t count, weight;
 };
 
@@ -128,7 +129,7 @@ static void put_function(struct state *state, uint32_t id, int called)
 	putc('\n', state->out);
 }
 
-/* Blocks weighted by their number have only that cost. */
+/* Writes the costs: only one if heap blocks are weighted by their number, since count and weight are then equal. */
 static void put_costs(struct state *state, uint64_t count, uint64_t weight)
 {
 	fprintf(state->out, " %" PRIu64, count);

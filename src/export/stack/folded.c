@@ -1,9 +1,9 @@
 /* folded.c: folded stacks, as read by flamegraph.pl, inferno and speedscope: "app;worker;main;hot 12".
  *
  * Root first. The first frame is the process's name, and the next is the thread's name if it differs. The number counts
- * samples, as those tools label it; time without samples (in the kernel, measured; lost; not sampled) counts as the
- * number of samples it would have had. CPU time by stack is in pprof and callgrind. For the heap, the number is bytes
- * or blocks (flamegraph.pl --countname bytes); for waiting, it is ns. Names are cleaned (clean.h), and their
+ * samples, as those tools label it; CPU time without samples (measured in the kernel, lost, or not sampled) counts as
+ * the number of samples that it would have had. CPU time by stack is in pprof and callgrind. For the heap, the number
+ * is bytes or blocks (flamegraph.pl --countname bytes); for waiting, it is ns. Names are cleaned (clean.h), and their
  * semicolons, the separator here, become colons, as in perf's folding. Lines are sorted, one per stack.
  */
 #include <errno.h>
@@ -75,7 +75,8 @@ static int by_text(const void *left, const void *right)
 	return strcmp(((const struct line *)left)->text, ((const struct line *)right)->text);
 }
 
-/* The remainder of a line's time after its last whole sample is carried to the next line, so that the sum is right. */
+/* Writes the lines. CPU time without samples is converted to whole samples, and the remainder is carried to the next
+ * line, so that the sum is right. */
 static void put_lines(const struct line *lines, size_t count, uint64_t period_ns, FILE *out)
 {
 	uint64_t unsampled_ns = period_ns / 2;

@@ -3,10 +3,10 @@
  * First comes "recording". Then "heap" (blocks of one kind in one process: malloc's, its mappings, a pool), "thread"
  * and "stack" (functions, innermost first), each before its first use, and the events: "alloc" and "free", with time,
  * size, heap, thread, and the stack that allocated the block. A heap's events are in order of time, interleaved with
- * those of other heaps. Times are ns since the start of the recording; a heap's line is repeated when "time_every"
- * changes: exact times are known once per so many events and interpolated in between. With "mean_b", blocks were
- * sampled: a block of s bytes was recorded with probability 1 − e^(−s / mean_b). Only ids already written are kept in
- * memory, so recordings of any length can be converted.
+ * those of other heaps. Times are ns since the start of the recording; a heap's line is repeated when its "time_every"
+ * changes: the time is exact for one event in "time_every", and interpolated for the events in between. With "mean_b",
+ * blocks were sampled: a block of s bytes was recorded with probability 1 − e^(−s / mean_b). Only ids already written
+ * are kept in memory, so recordings of any length can be converted.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -142,7 +142,7 @@ static int put_event(struct state *state, const struct sonde_batch *batch, size_
 	return rc;
 }
 
-/* Stops after a write error, which the caller finds in the stream. */
+/* Writes the events of a batch; stops after a write error, which the caller finds with ferror(). */
 static int put_events(void *context, const struct sonde_batch *batch)
 {
 	struct state *state = context;

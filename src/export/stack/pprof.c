@@ -6,8 +6,8 @@
  * Messages are encoded one at a time and go straight into the compressor. Locations are frames (index + 1) and
  * functions are functions, under the session's own ids; only those that samples refer to are written. Strings are
  * numbered at their first use, so the string table comes last. A mapping is a module: addresses are those of the
- * module's file, not of a process, so every mapping starts at 0; all symbols are in the file, so that no reader needs
- * to look any up. Texts are cleaned (clean.h), because they must be UTF-8. Field numbers: profile.proto of
+ * module's file, not of a process, so every mapping starts at 0. The profile contains all symbols, so that readers need
+ * not look them up. Texts are cleaned (clean.h), because they must be UTF-8. Field numbers: profile.proto of
  * github.com/google/pprof.
  */
 #include <errno.h>
@@ -82,12 +82,12 @@ struct state {
 	struct sonde_intern strings;
 	struct sonde_buf message, inner, packed, scratch;
 	struct sonde_stack_lines stack;
-	unsigned char *frames;    /* by index: used; [kernel] and a missing stack follow the last */
-	unsigned char *functions; /* by id: used */
+	unsigned char *frames;    /* 1 = used, by frame index; then [kernel], then a missing stack */
+	unsigned char *functions; /* 1 = used, by id */
 	int error;
 };
 
-/* The number of a cleaned string. */
+/* Cleans a string and returns its number. */
 static uint64_t text(struct state *state, const char *raw)
 {
 	return sonde_intern(&state->strings, sonde_clean_text(&state->scratch, raw), &state->error);
@@ -264,7 +264,8 @@ static void put_comment(struct state *state, const char *comment)
 	put_number(state, PROFILE_COMMENT, text(state, comment));
 }
 
-/* Go's period of a heap profile is the mean distance between samples; 1: every byte, or every wait. */
+/* Writes the period. For the heap it is, as in Go, the mean number of bytes between samples; 1 = every block, or every
+ * wait, was recorded. */
 static void put_period(struct state *state, const struct sonde_stacks *stacks)
 {
 	double rate_hz = sample_rate(state->session);
@@ -291,7 +292,7 @@ static void put_period(struct state *state, const struct sonde_stacks *stacks)
 	put_comment(state, value);
 }
 
-/* The origin of an imported recording and what it is missing: one comment per sentence. */
+/* Writes the origin of an imported recording and what it lacks, one comment per sentence. */
 static void put_origin(struct state *state)
 {
 	struct sonde_origin origin = {0};

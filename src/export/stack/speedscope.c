@@ -1,10 +1,10 @@
 /* speedscope.c: speedscope's JSON: one sampled profile per thread, weights in ns of CPU time or waiting time, or bytes
  * or blocks of the heap.
  *
- * Samples and waiting calls stay in order of time, so that speedscope's time order shows what ran or waited when; equal
- * neighbours are merged. They are read once into 16 bytes each (calls, which come unordered: 24 bytes) and then sorted
- * by thread. Heap stacks have no order in time. Frames are functions; the table of frames follows the profiles, once it
- * is known which frames were used.
+ * Samples and waiting calls stay in order of time, so that speedscope's view in time order shows what ran or waited at
+ * which time; equal neighbours are merged. They are read once into 16 bytes each (calls, which come unordered: 24
+ * bytes) and then sorted by thread. Heap stacks have no order in time. Frames are functions; the table of frames
+ * follows the profiles, once it is known which frames were used.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ enum { NAME_MAX_B = 1 << 20 };
 
 struct sample {
 	uint32_t thread, node;
-	uint64_t weight; /* the top byte: the leaf (stacks.h) */
+	uint64_t weight; /* the weight; in the top byte, the leaf (stacks.h) */
 };
 #define LEAF_SHIFT 56
 #define WEIGHT_MASK ((UINT64_C(1) << LEAF_SHIFT) - 1)
@@ -100,7 +100,7 @@ struct calls {
 	size_t count, cap;
 };
 
-/* Weighted as in session/wait/weights.c, so that formats agree. */
+/* Adds the waiting calls of a batch, weighted as in session/wait/weights.c, so that formats agree. */
 static int add_calls(void *context, const struct sonde_batch *batch)
 {
 	struct calls *calls = context;
@@ -121,7 +121,7 @@ static int add_calls(void *context, const struct sonde_batch *batch)
 	return 0;
 }
 
-/* An outer call comes before what a signal handler does within it. */
+/* Orders calls by thread and time; a call comes before the calls that a signal handler makes during it. */
 static int compare_calls(const void *left, const void *right)
 {
 	const struct call *a = left, *b = right;
@@ -147,7 +147,7 @@ static int read_calls(struct state *state)
 
 /* --- profiles ---------------------------------------------------------------------------------------------------- */
 
-/* A stable counting sort by thread. Samples of an unknown thread come first. */
+/* Sorts by thread, with a stable counting sort. Samples of an unknown thread come first. */
 static int sort_by_thread(struct state *state)
 {
 	size_t threads = sonde_session_thread_count(state->session);
@@ -271,8 +271,8 @@ static void put_frames(struct state *state)
 	sonde_json_end(json);
 }
 
-/* The weight, the command, or the recording; then in parentheses the origin of an imported recording and what it is
- * missing, because the format has no other place for it. */
+/* Writes the profile's name: the weight, and the command or else the recording; then in parentheses the origin of an
+ * imported recording and what the recording lacks, because the format has no other place for this. */
 static int put_name(struct state *state)
 {
 	const struct sonde_session *session = state->session;

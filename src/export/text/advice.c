@@ -22,14 +22,15 @@ static void put_line(const char *label, const char *text, const struct sonde_for
 	sonde_buf_fini(&clean);
 }
 
-/* A gain that rounds to nothing, and one that nobody would believe, have no factor. */
+/* Writes the factor of a gain, unless the gain rounds to nothing or the factor is above 10, which would not be
+ * credible. */
 static void put_factor(struct sonde_buf *line, const struct sonde_cell *factor)
 {
 	if (factor->kind == SONDE_CELL_REAL && factor->real >= 1.005 && factor->real <= 10)
 		sonde_buf_printf(line, ", %.2f× faster", factor->real);
 }
 
-/* "; at most 1.20 s within next_word, 3.40× faster". */
+/* Writes "; at most 1.20 s within next_word, 3.40× faster". */
 static void put_at_most(struct sonde_buf *line, const struct sonde_section *section, size_t row,
 			const struct sonde_format_options *options)
 {
@@ -47,7 +48,7 @@ static void put_at_most(struct sonde_buf *line, const struct sonde_section *sect
 	put_factor(line, factor);
 }
 
-/* "saves about 0.84 s (49.2 % of the critical path), 1.97× faster". */
+/* Writes "saves about 0.84 s (49.2 % of the critical path), 1.97× faster". */
 static void put_gain(const struct sonde_section *section, size_t row, const struct sonde_format_options *options,
 		     FILE *out)
 {

@@ -1,9 +1,9 @@
 /* csv.c: tidy tables by RFC 4180: one header row per section, CRLF, stored units as named by the column keys.
  *
- * With several sections, every row begins with its section's id, and the notes form a table, too; with one section
- * there is just that table. A column whose cells have intervals is followed by KEY_plus_minus. Absent cells are empty.
- * Texts are cleaned (clean.h), because RFC 4180 allows no control characters; and a text that a spreadsheet would run
- * as a formula (it begins with = + - @) is prefixed with an apostrophe. For exact names use the JSON format.
+ * With several sections, every row begins with its section's id, and the notes form a table, too; with one section,
+ * only that section's table is written. A column whose cells have intervals is followed by KEY_plus_minus. Absent cells
+ * are empty. Texts are cleaned (clean.h), because RFC 4180 allows no control characters; and a text that a spreadsheet
+ * would run as a formula (it begins with = + - @) is prefixed with an apostrophe. For exact names use the JSON format.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -9,7 +9,7 @@
 enum { BAR_COLUMNS = 16 };
 
 struct step {
-	double from; /* in stored units: where three digits of the previous step would overflow */
+	double from; /* in stored units: from this value on, the previous step would need more than three digits */
 	double scale;
 	const char *name, *ascii;
 };
@@ -67,7 +67,8 @@ static const struct step *step_for(enum sonde_unit unit, double value)
 	return &ladders[unit].steps[i];
 }
 
-/* Decimals needed for three digits of a scaled value; ratios always have one, whole base units none. */
+/* Returns the number of decimals with which a scaled value has three digits; ratios always have one decimal, whole base
+ * units none. */
 static int decimals_for(enum sonde_unit unit, const struct step *step, double scaled)
 {
 	if (unit == SONDE_UNIT_RATIO)

@@ -1,7 +1,7 @@
 /* json.c: the report as a versioned JSON document.
  *
- * Figures are in stored units under the columns' keys, never scaled or rounded. An absent cell is null, and the row's
- * "absent" gives the reason; intervals are in the row's "plus_minus". A tree is a flat list of nodes in depth-first
+ * Figures are in stored units under the columns' keys, never scaled or rounded. An absent cell is null, and the reason
+ * is in the row's "absent"; intervals are in the row's "plus_minus". A tree is a flat list of nodes in depth-first
  * order that refer to their parents by index, because readers limit nesting and call trees are deep.
  * tests/validate/report.schema.json is the schema; keys that readers rely on change only with VERSION.
  */

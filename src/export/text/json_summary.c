@@ -22,7 +22,7 @@ enum { NAME_MAX_B = 16 << 10 };
 
 struct figure {
 	const char *key, *column;
-	double size; /* divisor from the column's unit */
+	double size; /* divisor that converts from the column's unit */
 };
 
 static const struct figure durations[] = {{"mean", "mean_ns", 1e6}, {"std", "std_ns", 1e6},     {"min", "min_ns", 1e6},
@@ -136,7 +136,7 @@ static int device_name(char out[256], struct sonde_intern *names, const struct s
 	return sonde_error(ENOMEM, "out of memory for names of devices");
 }
 
-/* Writes their figures, or why there are none. */
+/* Writes the figures of the devices; or, if `is_why`, the reasons for missing ones. */
 static int put_devices(struct sonde_json *json, const struct sonde_section *devices, int is_why)
 {
 	struct sonde_intern names = {0};

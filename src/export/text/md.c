@@ -98,8 +98,8 @@ static void put_table(struct writer *writer, const struct sonde_table *table)
 	putc('\n', writer->out);
 }
 
-/* Uses an HTML element: in a fenced block, `<` would stand unescaped, which is live markup to anything that treats the
- * file as HTML. */
+/* Writes a tree in a <pre> element and not in a fenced block, in which `<` would not be escaped and would act as markup
+ * in anything that treats the file as HTML. */
 static int put_tree(struct writer *writer, const struct sonde_tree *tree)
 {
 	const struct sonde_format_options options = {.width = TREE_WIDTH};

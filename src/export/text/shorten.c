@@ -12,9 +12,9 @@
 enum { NAME_MAX_B = 1 << 16 };
 
 struct parts {
-	const char *scope;     /* after the type */
-	const char *own;       /* the last component */
-	const char *arguments; /* its parameter list, or the end of the text */
+	const char *scope;     /* begin of the scopes, after the return type */
+	const char *own;       /* begin of the function's own name, the last component */
+	const char *arguments; /* begin of the parameter list, or the end of the text */
 	const char *end;
 };
 
@@ -79,7 +79,7 @@ static void put_without_templates(struct sonde_buf *out, const char *text, const
 	}
 }
 
-/* Writes the name with less detail at each level: level 0 omits only the arguments. */
+/* Writes the name; the higher the level, the more is omitted: level 0 omits only the arguments. */
 static int put_level(struct sonde_buf *out, const char *name, int level, const char *mark)
 {
 	struct parts parts = take_apart(name);

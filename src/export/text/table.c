@@ -1,8 +1,8 @@
 /* table.c: a table with aligned columns.
  *
  * All cells are formatted first. While the line is too long even with its texts cut to a readable minimum, detail
- * columns are hidden and listed below the table; the remaining excess width is taken from text columns, the one marked
- * wide last. Figures are never cut. If even that is not enough, each cell gets a line of its own.
+ * columns are hidden and listed below the table; the remaining excess width is taken from text columns, and from those
+ * marked wide only at the end. Figures are never cut. If even that is not enough, each cell gets a line of its own.
  */
 #include "export/text/text.h"
 
@@ -94,7 +94,8 @@ static int fill(struct grid *grid)
 	return 0;
 }
 
-/* Takes *excess columns of width from text columns: either the wide ones, or the others. */
+/* Narrows text columns by *excess characters in all, as far as their minimum widths allow: only wide columns (`wide`),
+ * or only the others. *excess becomes the remainder. */
 static void shrink(struct grid *grid, int wide, size_t least, size_t *excess)
 {
 	const struct sonde_table *table = grid->table;
@@ -112,7 +113,7 @@ static void shrink(struct grid *grid, int wide, size_t least, size_t *excess)
 	}
 }
 
-/* Width of a line; `cut`: with its texts at their minimum widths. */
+/* Returns the width of a line; with `cut`, its width if all texts were cut to their minimum widths. */
 static size_t line_width(const struct grid *grid, int cut)
 {
 	size_t total = 0;
@@ -154,14 +155,14 @@ static void hide(struct grid *grid)
 	}
 }
 
-/* Returns 0 if the columns cannot be made to fit. */
+/* Makes the columns fit the width; returns 0 if that is impossible. */
 static int fit(struct grid *grid)
 {
 	hide_empty(grid);
 	hide(grid);
 	size_t total = line_width(grid, 0);
 	size_t width = (size_t)grid->options->width, excess = total > width ? total - width : 0;
-	/* Handles cells of hostile length at once: the loop below goes in steps of one. */
+	/* First cut extremely long cells in one step, since the loop below removes one character at a time. */
 	for (size_t i = 0; i < grid->table->column_count && excess; i++) {
 		if (!is_text(&grid->table->columns[i]) || grid->widths[i] <= width || grid->hidden[i])
 			continue;
@@ -278,7 +279,7 @@ static void put_basis(struct grid *grid, enum sonde_basis basis, const char *wor
 int sonde_text_table(const struct sonde_table *table, const struct sonde_format_options *options, FILE *out)
 {
 	if (!table->column_count)
-		return 0; /* its notes say everything */
+		return 0; /* the section's notes say everything */
 	if (!table->row_count) {
 		fputs("  (no rows)\n", out);
 		return 0;

@@ -8,16 +8,16 @@
 
 #define SONDE_TEXT_WIDTH_MIN 48
 
-/* Aligned columns in at most options->width columns; if they cannot fit, one line per cell. */
+/* Writes aligned columns, at most options->width characters wide; if they cannot fit, one line per cell. */
 int sonde_text_table(const struct sonde_table *table, const struct sonde_format_options *options, FILE *out);
 
-/* One line per node: total, self, name; small shares are folded. */
+/* Writes one line per node: total, self, name; small shares are folded. */
 int sonde_text_tree(const struct sonde_tree *tree, const struct sonde_format_options *options, FILE *out);
 
-/* A heading of one line; -ENOMEM. */
+/* Writes a heading of one line; -ENOMEM. */
 int sonde_text_title(const char *text, const struct sonde_format_options *options, FILE *out);
 
-/* A list of notes, with warnings marked. */
+/* Writes a list of notes, with warnings marked. */
 void sonde_text_notes(const struct sonde_note *note, const struct sonde_format_options *options, FILE *out);
 
 /* Wraps a cleaned text into lines of at most `width` columns, the second and later ones indented. */

@@ -17,7 +17,8 @@ enum { BRANCH_COLUMNS = 2, FIGURES_COLUMNS = 32, LINE_MAX_B = 1 << 20, LEVELS_MA
 
 static const double FOLD_SHARE = 0.005;
 
-/* A branch being shown: its next child, and what is folded after the last. */
+/* A branch being shown: its next child, and the number and total of the children folded into one line after the last
+ * child. */
 struct level {
 	const struct sonde_tree_node *next;
 	size_t folded;

@@ -48,7 +48,7 @@ int sonde_answer_json(struct sonde_buf *out, const struct sonde_report *report)
 
 /* --- the recording ------------------------------------------------------------------------------------------------ */
 
-/* Relative to the start of the recording; null if unknown. */
+/* Writes a time relative to the start of the recording; null if it is unknown. */
 static void put_time(struct sonde_json *json, const char *key, uint64_t time_ns, uint64_t start_ns)
 {
 	sonde_json_put_known(json, key, time_ns != 0, time_ns > start_ns ? time_ns - start_ns : 0);
@@ -95,7 +95,8 @@ static void put_sections(struct sonde_json *json, const struct sonde_session *se
 	sonde_json_end(json);
 }
 
-/* True if stacks can be weighted by this metric; whether there were such calls or blocks is not checked. */
+/* True if stacks can be weighted by this metric. It is not checked whether the recording has any calls or blocks for
+ * it. */
 static int has_weight(const struct sonde_session *session, const struct sonde_weigh_row *row)
 {
 	return row->of == SONDE_WEIGH_OF_SAMPLES ? sonde_has_samples(session)
@@ -103,7 +104,7 @@ static int has_weight(const struct sonde_session *session, const struct sonde_we
 						 : sonde_has_waits(session);
 }
 
-/* The metrics by which stacks can be weighted; the first is the default. */
+/* Writes the metrics by which stacks can be weighted; the first is the default. */
 static void put_weights(struct sonde_json *json, const struct sonde_session *session)
 {
 	static const char *const units[] = {
@@ -126,7 +127,7 @@ static void put_weights(struct sonde_json *json, const struct sonde_session *ses
 	sonde_json_end(json);
 }
 
-/* The heaps that can be selected with heap=NAME. */
+/* Writes the heaps that can be selected with heap=NAME. */
 static void put_heaps(struct sonde_json *json, const struct sonde_session *session)
 {
 	const char *names[HEAPS_MAX];
@@ -137,7 +138,7 @@ static void put_heaps(struct sonde_json *json, const struct sonde_session *sessi
 	sonde_json_end(json);
 }
 
-/* True if anything has a time that a track could show; decided without reading chunks. */
+/* True if anything in the recording has a time, so that the timeline has a track; decided without reading chunks. */
 static int has_lanes(const struct sonde_session *session)
 {
 	for (uint32_t type = 0; type < SONDE_CHUNK_TYPES; type++)
@@ -146,7 +147,7 @@ static int has_lanes(const struct sonde_session *session)
 	return 0;
 }
 
-/* The environment and the options of the recorder: "host.cpu", "run.cpus", "option.rate_hz" … */
+/* Writes the environment and the options of the recorder: "host.cpu", "run.cpus", "option.rate_hz" … */
 static void put_environment(struct sonde_json *json, const struct sonde_session *session)
 {
 	static const char *const prefixes[] = {"host.", "run.", "option."};

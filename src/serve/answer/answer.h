@@ -10,7 +10,8 @@
 #include "util/buf.h"
 #include "util/json.h"
 
-/* Starts a JSON object in the initialised `out`; with a version, that is its first member. NULL with a message. */
+/* Starts a JSON object in the initialised `out`; its first member is the version, if that is not 0. NULL with a
+ * message. */
 FILE *sonde_answer_begin(struct sonde_json *json, struct sonde_buf *out, unsigned version);
 /* Ends the object. 0, or -EFBIG with a message. */
 int sonde_answer_end(struct sonde_json *json, struct sonde_buf *out);
@@ -18,8 +19,8 @@ int sonde_answer_end(struct sonde_json *json, struct sonde_buf *out);
 /* Writes a report in the format "json"; 0, or a negative errno with a message. */
 int sonde_answer_json(struct sonde_buf *out, const struct sonde_report *report);
 
-/* Answers into the initialised `out`; 0, or a negative errno with a message: -EINVAL if the query is invalid, -EFBIG if
- * the answer exceeds the buffer's maximum. */
+/* A function that writes an answer into the initialised `out`; 0, or a negative errno with a message: -EINVAL if the
+ * query is invalid, -EFBIG if the answer exceeds the buffer's maximum. */
 typedef int sonde_answer(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out);
 
 /* Overview: file, command, duration, processes, threads, sections. */
@@ -37,14 +38,14 @@ sonde_answer sonde_answer_lanes, sonde_answer_tiles;
 /* Single slices of the timeline: by name, arrows between threads, the critical path. */
 sonde_answer sonde_answer_find, sonde_answer_arrows, sonde_answer_path;
 
-/* The same for queries about two recordings; the second is NULL if there is only one. */
+/* Like sonde_answer, for queries about two recordings; runs[1] is NULL if there is only one. */
 typedef int sonde_answer_both(struct sonde_session *const runs[2], const struct sonde_params *params,
 			      struct sonde_buf *out);
 
-/* The open recordings. */
+/* Answers with the list of open recordings. */
 sonde_answer_both sonde_answer_runs;
 
-/* Their differences: the bytes of `sonde diff -f json`. */
+/* Answers with the differences of the two recordings: the same bytes as `sonde diff -f json`. */
 sonde_answer_both sonde_answer_diff;
 
 #endif

@@ -1,7 +1,7 @@
 /* ask.c: parses a request for a report: one table row per parameter, then checks that involve several parameters.
  *
  * A weight applies to the call tree. The page has one selection for all sections, so a weight together with sections
- * that ignore it is not an error, unlike on the command line; it is dropped.
+ * that have no weights is not an error, as it is on the command line; it is ignored.
  */
 #include "serve/answer/ask.h"
 
@@ -165,7 +165,7 @@ static int check_time(const struct sonde_pass_options *pass, const struct sonde_
 	return 0;
 }
 
-/* The default weight of a call tree, implied by the other parameters. */
+/* Returns the weight of a call tree if none is requested, as implied by the other parameters. */
 static enum sonde_weigh_by weigh_default(const struct asking *asking)
 {
 	return asking->has_at                 ? SONDE_WEIGH_LIVE

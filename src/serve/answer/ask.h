@@ -23,8 +23,8 @@ struct sonde_ask {
  * message; `out` must always be passed to sonde_ask_fini(). */
 int sonde_ask_make(struct sonde_ask *out, const struct sonde_session *session, const struct sonde_params *params);
 
-/* The same for answers that are not reports: accepts only the parameters in `known`, terminated by NULL; all are
- * optional. */
+/* Like sonde_ask_make(), for answers that are not reports: accepts only the parameters in `known`, terminated by NULL;
+ * all are optional. */
 int sonde_ask_part(struct sonde_ask *out, const struct sonde_session *session, const struct sonde_params *params,
 		   const char *const *known);
 void sonde_ask_fini(struct sonde_ask *ask);

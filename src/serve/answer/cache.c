@@ -21,7 +21,7 @@ static void drop(struct sonde_cache *cache, struct sonde_cache_row *row)
 	*row = (struct sonde_cache_row){0};
 }
 
-/* A free row, or the least recently used one. */
+/* Returns a free row, or the least recently used one. */
 static struct sonde_cache_row *oldest(struct sonde_cache *cache, int is_used)
 {
 	struct sonde_cache_row *best = NULL;

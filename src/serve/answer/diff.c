@@ -1,6 +1,6 @@
-/* diff.c: answers about two recordings: which they are, and their differences.
+/* diff.c: answers queries about two recordings: which files are open, and how they differ.
  *
- * The comparison uses the same code and format as `sonde diff`, so that its bytes are the same.
+ * The comparison uses the same code and format as `sonde diff`, so that the answer has the same bytes as its output.
  */
 #include <errno.h>
 #include <string.h>

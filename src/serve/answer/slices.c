@@ -1,4 +1,5 @@
-/* slices.c: single slices of the timeline: by name, arrows between threads, the critical path (docs/UI.md). */
+/* slices.c: answers queries for single slices of the timeline: slices by name, arrows between threads, the critical
+ * path (docs/UI.md). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static int take(struct requested *requested, struct sonde_session *session, cons
 	return rc ? rc : sonde_timeline_get(session, 0, &requested->tiles);
 }
 
-/* Relative to the start of the recording. */
+/* Writes a time relative to the start of the recording. */
 static void put_time(struct sonde_json *json, const char *key, const struct sonde_session *session, uint64_t time_ns)
 {
 	uint64_t start_ns = sonde_session_run(session)->start_ns;

@@ -1,9 +1,10 @@
-/* stacks.c: the samples of one thread in order of time, each with its stack: the detail that a call tree merges.
+/* stacks.c: the samples of one thread in order of time, each with its stack, whereas a call tree merges them.
  *
- * Samples are recorded in the order in which they were read, which is nearly that of time: rows are collected, sorted
- * whenever there are twice as many as requested, and only the earliest kept, so that memory grows with the answer, not
- * with the recording. Stacks are sent as one tree of functions, in which a stack is identified by its last node:
- * neighbours that share a part of their stacks share its nodes. The functions are the same as in a call tree.
+ * Samples are recorded in the order in which they were read, which is nearly the order of time. Rows are collected;
+ * whenever there are twice as many as requested, they are sorted and only the earliest are kept, so that memory grows
+ * with the answer, not with the recording. Stacks are sent as one tree of functions, in which a stack is identified by
+ * its last node: stacks with the same outer functions share the nodes of these. The functions are the same as in a call
+ * tree.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ struct rows {
 	struct row *all;
 	size_t count, cap, limit;
 	uint64_t taken;        /* samples in the selected part */
-	uint64_t unsampled_ns; /* CPU time in that part without samples */
+	uint64_t unsampled_ns; /* CPU time without samples in the selected part */
 };
 
 struct node {
@@ -78,7 +79,7 @@ static int rows_add(struct rows *rows, struct row row)
 	return 0;
 }
 
-/* True if a row was sampled at its time; others only have a weight. */
+/* True if a row is a sample, taken at its time; other rows only have a weight. */
 static int is_sample(uint8_t status)
 {
 	return sonde_sample_counts(status) || status & SONDE_SAMPLE_EXTRA;
@@ -139,7 +140,8 @@ static int is_node(const void *context, uint32_t value)
 	return node->parent == looking->node.parent && node->function == looking->node.function;
 }
 
-/* The child of `parent` for a function, created if new: its index + 1; 0 and `failed` if out of memory. */
+/* Returns the child of `parent` for a function, which is created if new: its index + 1; if memory is short, 0, and
+ * `failed` is set. */
 static uint32_t child_of(struct tree *tree, uint32_t parent, uint32_t function)
 {
 	struct looking looking = {tree, {parent, function}};
@@ -168,7 +170,7 @@ static uint32_t add_frame(struct tree *tree, uint32_t at, const struct sonde_fra
 	return at;
 }
 
-/* The last node of a stack, index + 1; 0 if there is none. */
+/* Adds a stack and returns the index + 1 of its last node; 0 if the stack is missing. */
 static uint32_t add_stack(struct tree *tree, uint32_t stack)
 {
 	const struct sonde_node *node;
@@ -189,7 +191,7 @@ static uint32_t add_stack(struct tree *tree, uint32_t stack)
 	return at;
 }
 
-/* True if [kernel] must be added: the sample hit the kernel, but its stack ends before it. */
+/* True if [kernel] must be added: the sample hit the kernel, but its stack has no kernel function. */
 static int needs_kernel(const struct sonde_session *session, const struct row *row)
 {
 	const struct sonde_node *node = sonde_session_node(session, row->stack);

@@ -2,7 +2,7 @@
  *
  * Tracks are built for the first query and kept with the session. If the recording grows, they are extended when a page
  * requests the list of tracks again (tiles/extend.c). Several pages may have different generations of the list: each
- * sends its own in `made`, and is answered with the ids of that generation.
+ * page sends the generation that it has in `made`, and the answer uses the ids of that generation.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 enum { VERSION = 1, LANES_MAX = 4096, WIDTH = 1024, HEAD_B = 32 };
 
-#define QUICK_NS 1500000u /* for decoding: one chunk, and as many more as the time allows */
+#define QUICK_NS 1500000u /* time for decoding: one chunk is always decoded, and more as long as time is left */
 
 /* --- parameters --------------------------------------------------------------------------------------------------- */
 
@@ -81,13 +81,13 @@ int sonde_timeline_view(const struct sonde_session *session, const struct sonde_
 
 static void put_made(struct sonde_json *json, uint64_t made)
 {
-	char text[24]; /* exceeds the integers that JavaScript can represent */
+	char text[24]; /* as text, because the number exceeds JavaScript's exact integers */
 	snprintf(text, sizeof text, "%llu", (unsigned long long)made);
 	sonde_json_put_text(json, "made", text);
 }
 
-/* Maps the current tracks to their ids in generation `since`, and gives the time from which bins differ: null =
- * none. */
+/* Maps the current tracks to their ids in generation `since`, and writes the time from which bins differ; null = none
+ * differ. */
 static void put_since(struct sonde_json *json, const struct sonde_tiles *tiles, uint64_t since, uint64_t start_ns)
 {
 	struct sonde_tile_since row;
@@ -189,7 +189,7 @@ static void put_busy(const struct writing *writing, const struct sonde_tile_rows
 		const struct sonde_tile_row *row = &rows->all[i];
 		double length = (double)(row->to_ns - row->from_ns);
 		float busy = row->to_ns > row->from_ns ? (float)((double)row->busy_ns / length) : 1;
-		busy = busy < 1 ? busy : 1; /* no recording of ours has overlapping slices */
+		busy = busy < 1 ? busy : 1; /* in our own recordings, slices never overlap */
 		memcpy(at + i * sizeof busy, &busy, sizeof busy);
 	}
 }
@@ -232,14 +232,14 @@ static int put_head(const struct writing *writing, const struct sonde_tile_view 
 	return sonde_buf_append(writing->out, ends, sizeof ends);
 }
 
-/* Marks that some rows represent more than a pixel. */
+/* Marks in the head that some rows represent more than a pixel. */
 static void put_coarse(const struct writing *writing, size_t head_at)
 {
 	const uint32_t is_coarse = 1;
 	memcpy(writing->out->data + head_at + HEAD_B - sizeof is_coarse, &is_coarse, sizeof is_coarse);
 }
 
-/* Parses "1,2,3": returns the number, or -EINVAL. to_now() validates the ids. */
+/* Parses "1,2,3" into `ids`; returns their number, or -EINVAL. to_now() validates the ids. */
 static int take_lanes(const char *value, uint32_t *ids)
 {
 	int count = 0;
@@ -256,7 +256,7 @@ static int take_lanes(const char *value, uint32_t *ids)
 	return count ? count : sonde_error(EINVAL, "which tracks? lanes=ID,ID from /api/lanes");
 }
 
-/* The same, and the other parameters. */
+/* The requested tracks and the other parameters. */
 struct requested {
 	struct sonde_tiles *tiles;
 	struct sonde_tile_view view;

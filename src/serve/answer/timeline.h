@@ -6,11 +6,11 @@
 #include "session/session.h"
 #include "tiles/tiles.h"
 
-/* The session's tracks, built for the first query; with `is_new`, extended if the recording has grown. So ids of tracks
- * are stable until the list of tracks is requested again. */
+/* Returns the session's tracks, which are built for the first query. With `is_new`, they are extended if the recording
+ * has grown; without it they stay, so that ids of tracks are stable until the list of tracks is requested again. */
 int sonde_timeline_get(struct sonde_session *session, int is_new, struct sonde_tiles **out);
 
-/* Parses an integer, which stays unchanged if the parameter is missing. -EINVAL. */
+/* Parses an integer parameter; *out stays unchanged if the parameter is missing. -EINVAL. */
 int sonde_timeline_number(const struct sonde_params *params, const char *name, uint64_t most, uint64_t *out);
 
 /* Parses from, to and width; the default is the whole recording. -EINVAL. */

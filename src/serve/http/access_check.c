@@ -8,9 +8,9 @@
 
 #include "util/error.h"
 
-enum { HEAD_MAX_B = 8192 }; /* of a request */
+enum { HEAD_MAX_B = 8192 }; /* maximum size of a request's head */
 
-/* A request, as far as access control needs it. */
+/* The parts of a request that access control uses. */
 struct caller {
 	const struct sonde_access_check *access;
 	struct MHD_Connection *connection;
@@ -84,7 +84,7 @@ static int take_target(const struct caller *caller)
 	return sonde_params_parse(caller->params, query ? query : "");
 }
 
-/* True for "http://HOST" with the Host that was accepted. */
+/* True if `origin` is "http://HOST", where HOST is the Host header that was accepted. */
 static int is_own_origin(const struct caller *caller, const char *origin)
 {
 	static const char scheme[] = "http://";
@@ -92,7 +92,7 @@ static int is_own_origin(const struct caller *caller, const char *origin)
 	return strncmp(origin, scheme, strlen(scheme)) == 0 && strcasecmp(origin + strlen(scheme), host) == 0;
 }
 
-/* A foreign page can make a browser send requests, although it cannot read the answers; it must not make us compute
+/* True if another site's page sent the request. Such a page cannot read the answers, but it must not make us compute
  * them either. Current browsers send Sec-Fetch-Site with each request, older ones only Origin. */
 static int is_from_elsewhere(const struct caller *caller)
 {

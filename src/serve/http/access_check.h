@@ -9,7 +9,7 @@
 
 struct MHD_Connection;
 
-/* The basis of the decision; borrowed. */
+/* What the decision is based on; borrowed. */
 struct sonde_access_check {
 	const struct sonde_guard *guard;
 	const struct sonde_listen *listen;
@@ -21,13 +21,13 @@ struct sonde_access_check_request {
 	char *target; /* as received; cut off at its "?" */
 };
 
-/* The status with which a request is refused, and a message; 0 = it is accepted. `out` receives its parameters in
- * either case, and must be passed to sonde_params_fini(). */
+/* Returns the status with which a request is refused, with a message; 0 = the request is accepted. `out` receives the
+ * request's parameters in either case, and must be passed to sonde_params_fini(). */
 unsigned sonde_access_check_refuse(const struct sonde_access_check *access,
 				   const struct sonde_access_check_request *request, struct sonde_params *out,
 				   const char **sentence);
 
-/* The descriptor of a connection, or -1. */
+/* Returns the descriptor of a connection, or -1. */
 int sonde_access_check_socket(struct MHD_Connection *connection);
 
 #endif

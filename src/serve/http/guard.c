@@ -9,7 +9,7 @@
 
 #include "util/error.h"
 
-enum { HTTP_PORT = 80 }; /* which browsers omit from the Host header */
+enum { HTTP_PORT = 80 }; /* browsers omit this port from the Host header */
 
 static void write_host(char *out, const char *host, unsigned port)
 {

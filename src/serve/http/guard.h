@@ -1,8 +1,8 @@
-/* guard.h: checks which host name a request uses for us, and its token.
+/* guard.h: checks a request's token, and which host name it uses for this server.
  *
  * A foreign page can make a browser send requests to this machine, even under the page's own host name, if that name
- * suddenly resolves to this machine (DNS rebinding). The request's Host header reveals that name: only requests to
- * names that we were bound to are answered.
+ * suddenly resolves to this machine (DNS rebinding). The request's Host header contains the name that the page used:
+ * only requests with a name or address that the server was bound to are answered.
  */
 #ifndef SONDE_SERVE_HTTP_GUARD_H
 #define SONDE_SERVE_HTTP_GUARD_H
@@ -22,14 +22,14 @@ struct sonde_guard {
 /* `host`: as given with --host; `loopback`: only this machine can connect. */
 void sonde_guard_init(struct sonde_guard *guard, const char *host, unsigned port, int loopback, const char *token);
 
-/* Adds another accepted name: browsers normalise an address before they send it. */
+/* Adds another accepted name. It is needed because browsers normalise an address before they send it. */
 void sonde_guard_add(struct sonde_guard *guard, const char *host);
 
-/* True if a Host header is one of ours. `local`: the numeric local address of the connection if we are bound to all
- * addresses; else NULL. */
+/* True if a Host header is one of the accepted names. `local`: the numeric local address of the connection if we are
+ * bound to all addresses; else NULL. */
 int sonde_guard_knows(const struct sonde_guard *guard, const char *host, const char *local);
 
-/* True if this is the token; compares in constant time. NULL is refused. */
+/* True if `token` is the required one; compares in constant time. NULL is refused. */
 int sonde_guard_admits(const struct sonde_guard *guard, const char *token);
 
 /* -EINVAL with a message if a token is too short, or has characters not allowed in cookies or URLs. */

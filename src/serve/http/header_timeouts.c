@@ -1,9 +1,9 @@
 /* header_timeouts.c: closes connections whose request takes too long to arrive (http/header_timeouts.h).
  *
- * libmicrohttpd only limits silence, which a single byte ends. A thread of ours sleeps until the earliest deadline for
- * a request's headers, and indefinitely while none is pending. It then shuts down the socket, which libmicrohttpd
- * treats as the end of the connection. The mutex protects all fields except the thread: a descriptor is in the table
- * only while it is open.
+ * libmicrohttpd only limits the time without any byte, so a client that sends a byte now and then is never closed. A
+ * thread of ours sleeps until the earliest deadline for a request's headers, and indefinitely while none is pending. It
+ * then shuts down the socket, which libmicrohttpd treats as the end of the connection. The mutex protects all fields
+ * except the thread: a descriptor is in the table only while it is open.
  */
 #include "serve/http/header_timeouts.h"
 
@@ -28,7 +28,7 @@ struct sonde_header_timeouts {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	int ends;
-	uint64_t looks_ns; /* when the thread wakes next; UINT64_MAX = when signalled */
+	uint64_t looks_ns; /* when the thread wakes next; UINT64_MAX = only when it is signalled */
 	unsigned most;
 	struct row rows[];
 };
@@ -110,7 +110,7 @@ static struct row *find_free(struct sonde_header_timeouts *timeouts)
 	return NULL;
 }
 
-/* Evicts the connection that has waited longest. */
+/* Closes the connection that has been pending longest, and returns its row. */
 static struct row *evict(struct sonde_header_timeouts *timeouts)
 {
 	struct row *oldest = &timeouts->rows[0];

@@ -1,6 +1,7 @@
 /* header_timeouts.h: limits the time for the HTTP headers of a request to arrive, so that a few clients that send a
- * byte now and then cannot hold all connections. Above `most` pending connections, the one silent longest is closed: a
- * legitimate client sends its request right after connecting, so it is always among the newest.
+ * byte now and then cannot hold all connections. If there are more than `most` pending connections, the one that has
+ * been pending longest is closed; a legitimate client sends its request right after connecting, so its connection is
+ * always among the newest.
  *
  * Only the time until the end of the headers counts, not the time to compute an answer or the length of an event
  * stream. Any thread may call. The descriptor must be open between sonde_header_timeouts_begin() and

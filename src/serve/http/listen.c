@@ -111,7 +111,7 @@ int sonde_listen_open(struct sonde_listen *listen)
 	if (rc)
 		return rc;
 	classify(listen, &address);
-	if (listen->is_any) /* a browser cannot open the wildcard address */
+	if (listen->is_any) /* show another address, since a browser cannot open the wildcard address */
 		snprintf(listen->shown, sizeof listen->shown, "%s",
 			 address.any.sa_family == AF_INET6 ? "::1" : "127.0.0.1");
 	else if (write_number(&address, listen->shown, sizeof listen->shown))

@@ -1,7 +1,7 @@
-/* page.c: prepares the files of the page as replies at start-up: there are three small ones.
+/* page.c: prepares the three small files of the page as replies at start-up.
  *
- * Entity tags are hashes of the content, so that a browser that cached another version's page requests everything
- * again.
+ * Entity tags are hashes of the content, so that a browser that cached the page of another version of sonde requests
+ * everything again.
  */
 #include "serve/http/page.h"
 
@@ -61,7 +61,7 @@ static int file_make(struct sonde_page_file *file, const struct sonde_asset *ass
 	return rc;
 }
 
-/* The response that sets the cookie ignores entity tags: the cookie must arrive. */
+/* Makes the response that sets the cookie. It is never replaced by "not modified", because the cookie must arrive. */
 static int enter_make(struct sonde_page *page, const char *cookie)
 {
 	const struct sonde_asset *asset = &sonde_assets[0];

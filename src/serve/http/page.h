@@ -28,7 +28,7 @@ void sonde_page_fini(struct sonde_page *page);
 
 const struct sonde_page_file *sonde_page_find(const struct sonde_page *page, const char *path);
 
-/* The reply for these headers (NULL = not sent), and its status. Borrowed. */
+/* Returns the reply, borrowed, for these request headers (NULL = not sent), and stores its status. */
 struct MHD_Response *sonde_page_reply(const struct sonde_page_file *file, const char *accept_encoding,
 				      const char *if_none_match, unsigned *status);
 

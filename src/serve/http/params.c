@@ -1,8 +1,8 @@
 /* params.c: parses and decodes the query string of a request.
  *
- * The HTTP library could decode it, too, but accepts input that different readers interpret differently: a truncated
- * escape, an embedded NUL, a repeated name. All of these are refused here. A copy is decoded in place, because decoding
- * only shrinks it.
+ * The HTTP library could decode it, too, but it accepts input that different programs interpret differently: a
+ * truncated escape, an embedded NUL, a repeated name. All of these are refused here. A copy is decoded in place,
+ * because decoding only shrinks it.
  */
 #include "serve/http/params.h"
 

@@ -13,7 +13,7 @@ struct sonde_param {
 struct sonde_params {
 	struct sonde_param all[SONDE_PARAMS_MAX];
 	size_t count;
-	char *text; /* the storage that they point into */
+	char *text; /* the storage into which names and values point */
 };
 
 /* Parses the part of a request after "?". Decodes %XX and +; a name without "=" has the value "". -EINVAL with a
@@ -25,10 +25,10 @@ void sonde_params_fini(struct sonde_params *params);
 /* -EINVAL with a message for a parameter that is neither the token nor one of `known`, which ends with NULL. */
 int sonde_params_check(const struct sonde_params *params, const char *const *known);
 
-/* Returns a parameter and removes it from the list. */
+/* Removes a parameter from the list and returns its value; NULL: it is not present. */
 const char *sonde_params_take(struct sonde_params *params, const char *name);
 
-/* NULL: not present. */
+/* Returns the value of a parameter; NULL: it is not present. */
 const char *sonde_params_get(const struct sonde_params *params, const char *name);
 
 #endif

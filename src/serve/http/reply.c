@@ -1,7 +1,7 @@
 /* reply.c: builds replies with the common headers.
  *
  * The headers forbid other pages to frame this page, browsers to guess a type, the page to load anything from
- * elsewhere, and links to leak our address. Only scripts that are part of the page may run in it.
+ * elsewhere, and links to leak our address. Only the page's own scripts may run in it.
  */
 #include "serve/http/reply.h"
 
@@ -40,7 +40,7 @@ static struct MHD_Response *finish(struct MHD_Response *reply, const char *type,
 	return NULL;
 }
 
-/* Bytes that are counted while they exist. */
+/* The contents of a reply, whose size is counted while they exist. */
 struct counted {
 	void *data;
 	size_t size_b;

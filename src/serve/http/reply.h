@@ -11,17 +11,17 @@ struct MHD_Response;
 
 /* All of these return NULL if out of memory; release replies with MHD_destroy_response(). */
 
-/* JSON, or bytes, not to be cached by others: takes over the contents of the buffer, which is empty afterwards. Their
- * size is part of `all_b` while they exist. */
+/* Makes a reply of JSON, or of bytes, that browsers must not cache. It takes over the contents of the buffer, which is
+ * empty afterwards; their size is part of *all_b while they exist. */
 struct MHD_Response *sonde_reply_data(struct sonde_buf *data, int is_bytes, _Atomic size_t *all_b);
 
 /* Adds the headers for data of a type to another reply. 0 or -ENOMEM. */
 int sonde_reply_as(struct MHD_Response *reply, const char *type);
 
-/* An error message as JSON. */
+/* Makes a reply of an error message as JSON. */
 struct MHD_Response *sonde_reply_error(const char *sentence);
 
-/* A part of the page, which outlives the reply. `encoding`: NULL = none. */
+/* Makes a reply of a part of the page, whose data must outlive the reply. `encoding`: NULL = none. */
 struct MHD_Response *sonde_reply_page(const void *data, size_t size_b, const char *type, const char *encoding,
 				      const char *tag);
 
